@@ -1,0 +1,1 @@
+"""Checks that stand between a draft and a person."""

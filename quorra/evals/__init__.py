@@ -1,0 +1,1 @@
+"""Evaluation suites: cases, runs, scores, on a throwaway home."""

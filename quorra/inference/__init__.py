@@ -1,0 +1,1 @@
+"""Chat and embedding models behind one protocol each."""

@@ -1,0 +1,99 @@
+"""What a chat model and an embedder promise, whoever runs them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from quorra.errors import QuorraError
+
+Vectors = npt.NDArray[np.float32]
+Style = Literal["quotation", "composition"]
+
+
+class ModelAway(QuorraError):
+    """The model can't be reached or loaded; nothing was generated."""
+
+    code = "model_away"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of the conversation handed to a model."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a backend declares it can do; ``context`` counts tokens."""
+
+    streaming: bool
+    tools: bool
+    context: int
+    style: Style
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a reply: cleaned visible text, or reasoning, which is never persisted."""
+
+    channel: Literal["text", "reasoning"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one generation cost; ``evaluated`` counts prompt tokens not served from the cache."""
+
+    prompt: int
+    evaluated: int
+    generated: int
+    finish: str
+
+
+class Generation(Protocol):
+    """A running reply: iterate its deltas, then read ``usage``; ``close`` stops the model."""
+
+    usage: Usage | None
+
+    def __iter__(self) -> Iterator[Delta]: ...
+
+    def close(self) -> None: ...
+
+
+class Chat(Protocol):
+    """A chat model. It serves one generation at a time and holds no history."""
+
+    name: str
+    abilities: Abilities
+
+    def generate(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int = 512,
+        temperature: float = 0.0,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Generation: ...
+
+    def reachable(self) -> bool: ...
+
+    def close(self) -> None: ...
+
+
+class Embedder(Protocol):
+    """Texts to unit-length float32 rows of ``dim`` numbers, one text's vector independent of its batch.
+
+    ``name`` identifies weights, graph and pooling: vectors of two names never mix.
+    """
+
+    name: str
+    dim: int
+
+    def embed(self, texts: Sequence[str]) -> Vectors: ...
+
+    def close(self) -> None: ...

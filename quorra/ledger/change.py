@@ -1,0 +1,90 @@
+"""What goes into the ledger and what comes back: plain values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who wants a change and why; becomes the commit's author and trailers."""
+
+    principal: str
+    surface: str
+    reason: str
+    session: str | None = None
+    tool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One path's new content.
+
+    ``path`` counts from the repository's root with ``/`` between parts.
+    ``content`` None removes the file. ``expect`` is the blob id that the file
+    on disk must still have, None where no file may be there yet.
+    """
+
+    path: str
+    content: bytes | None
+    expect: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """Edits that stand or fall together, with the sentence that explains them."""
+
+    edits: tuple[Edit, ...]
+    subject: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The change is on disk, in git's index and on the branch."""
+
+    commit: str
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Nothing was written; ``code`` is stable, ``reason`` is one sentence for a person."""
+
+    code: str
+    reason: str
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """Nothing was written: ``path`` no longer is what the change expected."""
+
+    path: str
+    reason: str
+
+
+Outcome = Applied | Refused | Stale
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What is on disk, as a value: the head commit and every file that differs from it.
+
+    ``dirty`` maps a path under the watched roots to the blob id of its text on
+    disk (computed, not stored in git), or to None where the file is gone.
+    ``head`` is None before the first commit.
+    """
+
+    head: str | None
+    dirty: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One commit of the history; ``when`` is ISO 8601 with its offset."""
+
+    commit: str
+    when: str
+    author: str
+    subject: str
+    trailers: Mapping[str, str] = field(default_factory=dict)

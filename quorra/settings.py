@@ -1,0 +1,172 @@
+"""One frozen model of a home's ``quorra.toml``, read once by a surface and passed down."""
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from quorra.errors import QuorraError
+
+FILE = "quorra.toml"
+OWN = frozenset({"facts", "prompts", "evals", "jobs", ".quorra", ".git"})
+
+
+class SettingsError(QuorraError):
+    """The home's settings can't be used as they are."""
+
+    code = "settings"
+
+
+class NoHome(QuorraError):
+    """No folder with a ``quorra.toml`` was found."""
+
+    code = "no_home"
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Vault(_Table):
+    """Where the notes are, from the home's root; ``.`` is the home itself."""
+
+    path: str = "vault"
+
+
+class Model(_Table):
+    """The chat model: ``path`` is a GGUF file (empty: the packaged one), ``url`` an OpenAI-compatible server."""
+
+    backend: Literal["llama", "openai", "scripted"] = "llama"
+    path: str = ""
+    url: str = ""
+    name: str = ""
+    answers: Literal["auto", "quotation", "composition"] = "auto"
+    context: int = Field(4096, ge=512)
+    max_tokens: int = Field(400, ge=1)
+    threads: int = Field(0, ge=0, description="0: one for every core")
+    timeout: float = Field(120.0, gt=0, description="seconds without a token")
+
+
+class Embedder(_Table):
+    """The embedding model: MiniLM in this process, a GGUF file, or an OpenAI-compatible server."""
+
+    backend: Literal["minilm", "gguf", "openai"] = "minilm"
+    path: str = ""
+    url: str = ""
+    name: str = ""
+    threads: int = Field(0, ge=0, description="0: one worker for every core")
+
+
+class Service(_Table):
+    """Where the service listens and how many generations may wait."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(8750, ge=0, le=65535)
+    queue: int = Field(4, ge=0)
+
+
+class Owner(_Table):
+    """The local owner, as commits name them."""
+
+    name: str = "Owner"
+    email: str = "owner@localhost"
+
+
+class Source(_Table):
+    """A model that ``quorra models pull`` may fetch when asked."""
+
+    url: str
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+
+
+class Settings(_Table):
+    """Everything that a home can be told; every field has a default."""
+
+    home: Path
+    vault: Vault = Vault()
+    model: Model = Model()
+    embedder: Embedder = Embedder()
+    service: Service = Service()
+    owner: Owner = Owner()
+    models: Mapping[str, Source] = Field(default_factory=dict)
+
+    @property
+    def private(self) -> Path:
+        """The home's own folder for state, index and caches; never in git."""
+        return self.home / ".quorra"
+
+    @property
+    def vault_root(self) -> str:
+        """The vault's path from the home's root, empty where it is the home itself."""
+        path = str(PurePosixPath(self.vault.path))
+        return "" if path == "." else path
+
+    def public(self, path: str) -> str | None:
+        """Names a repository path as people and programs see it; None outside vault and facts.
+
+        A note is named from the vault's root, a facts page from the home's with a leading slash.
+        """
+        if path.startswith("facts/"):
+            return "/" + path
+        root = self.vault_root
+        if not root:
+            return None if path.split("/")[0] in OWN else path
+        return path.removeprefix(root + "/") if path.startswith(root + "/") else None
+
+    def inside(self, name: str) -> str:
+        """Gives the repository path of a public name; the inverse of ``public``."""
+        if name.startswith("/"):
+            return name[1:]
+        return f"{self.vault_root}/{name}" if self.vault_root else name
+
+
+def find(start: Path) -> Path:
+    """Finds the home at or above ``start``; raises NoHome."""
+    for folder in (start, *start.parents):
+        if (folder / FILE).is_file():
+            return folder
+    raise NoHome(f"No {FILE} at or above {start}.", "Make a home with: quorra init DIR")
+
+
+def read(home: Path) -> Settings:
+    """Reads ``quorra.toml``; raises SettingsError naming the key and the nearest known one."""
+    file = home / FILE
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise NoHome(f"{file} can't be read: {error.strerror}.", "Make a home with: quorra init DIR") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file} is not TOML: {error}.", "Mend the line it names.") from error
+    try:
+        settings = Settings.model_validate({**table, "home": home.resolve()})
+    except ValidationError as error:
+        raise SettingsError(f"{file}: {_sentence(error)}", "Mend that key and try again.") from error
+    _contain(settings, file)
+    return settings
+
+
+def _contain(settings: Settings, file: Path) -> None:
+    path = PurePosixPath(settings.vault.path)
+    if path.is_absolute() or ".." in path.parts:
+        raise SettingsError(f"{file}: vault.path must lie inside the home, not {path}.", "Use a path below the home.")
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = [str(part) for part in first["loc"]]
+    name = ".".join(where)
+    if first["type"] != "extra_forbidden":
+        return f"{name}: {first['msg']}."
+    near = difflib.get_close_matches(where[-1], _known(where[:-1]), n=1, cutoff=0.0)
+    hint = f"; the nearest known key is {'.'.join([*where[:-1], near[0]])}" if near else ""
+    return f"{name} is not a setting{hint}."
+
+
+def _known(table: list[str]) -> list[str]:
+    model: Any = Settings
+    for part in table:
+        model = model.model_fields[part].annotation if part in model.model_fields else Source
+    return [name for name in model.model_fields if name != "home"]

@@ -1,0 +1,1 @@
+"""SQLite for what is neither text nor derived: plain SQL, numbered migrations."""

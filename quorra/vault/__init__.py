@@ -1,0 +1,1 @@
+"""Notes: parsed once into frozen values, validated, linked, serialized; nothing here writes."""
