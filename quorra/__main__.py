@@ -1,0 +1,5 @@
+"""Runs the command line as ``python -m quorra``."""
+
+from quorra.surfaces.cli.main import main
+
+main()

@@ -1,0 +1,78 @@
+"""The command ``quorra``: one file a family of verbs, loaded when its verb is called."""
+
+import sys
+from importlib import import_module
+
+import rich_click as click
+
+from quorra import __version__
+from quorra.errors import QuorraError
+from quorra.surfaces.cli.verb import fail
+
+VERBS = {
+    "init": ("home", "Make a home for Quorra in a folder."),
+    "sync": ("home", "Bring the indexes up to the files."),
+    "search": ("find", "Find notes."),
+    "ask": ("find", "Answer from the vault, with citations."),
+    "read": ("note", "Show a note, now or at a revision."),
+    "note": ("note", "Write a note."),
+    "check": ("note", "Validate notes and list links that dangle."),
+    "links": ("note", "Show what a note links to and what links to it."),
+    "log": ("note", "Show the history with authors and reasons."),
+    "evals": ("evals", "Measure how well Quorra finds and answers."),
+    "serve": ("serve", "Start the service on this machine."),
+    "keys": ("serve", "Create, list and revoke API keys."),
+    "models": ("models", "List and fetch models."),
+}
+
+
+class Verbs(click.RichGroup):
+    """Lists every verb at once and loads a verb's file only when it runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names the verbs in the order of a day's work."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Loads one verb; for the list of verbs, gives its name and sentence alone."""
+        if cmd_name not in VERBS:
+            return None
+        module, sentence = VERBS[cmd_name]
+        if ctx.resilient_parsing or _only_help():
+            return click.RichCommand(cmd_name, help=sentence)
+        command: click.Command = getattr(import_module(f"quorra.surfaces.cli.{module}"), cmd_name)
+        return command
+
+
+def _only_help() -> bool:
+    return len(sys.argv) < 2 or sys.argv[1] == "--help"
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["--help"]})
+@click.version_option(__version__, prog_name="quorra")
+def quorra() -> None:
+    """Quorra, a private knowledge assistant whose whole mind is text under git."""
+
+
+def main() -> None:
+    """Runs the command line; every way out has an exit code, none a traceback."""
+    as_json = "--json" in sys.argv
+    try:
+        quorra(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(2)
+    except click.ClickException as error:
+        fail(_Usage(error), as_json)
+    except click.Abort:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)
+
+
+class _Usage(QuorraError):
+    code = "usage"
+
+    def __init__(self, error: click.ClickException) -> None:
+        verb = sys.argv[1] if len(sys.argv) > 1 and sys.argv[1] in VERBS else ""
+        super().__init__(error.format_message(), f"See: quorra {verb} --help".replace("  ", " "))
