@@ -1,0 +1,272 @@
+"""Reads front matter as YAML 1.2 core and keeps what it does not understand.
+
+A value becomes a number only where that number prints as it was written, so
+that ``0123``, ``12:30``, ``1e3``, ``1.50`` and an IBAN stay the text they
+are; dates stay ISO text. Whatever fails gives an issue and no metadata.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+import yaml
+from yaml.cyaml import CParser
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from quorra.vault.markdown import wikilink
+from quorra.vault.note import Issue, Link, LinkKind, Severity, Span
+
+_LARGEST = 20_000
+_DEEPEST = 100
+_DIGITS = 15
+_WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
+_CONFLICT = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
+_DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:$|[T ])")
+_SALVAGE = re.compile(r"^title:[ \t]+(\S.*?)[ \t]*\r?$", re.MULTILINE)
+_LOST_TAG = re.compile(r"^(tags?|aliases):[ \t]+#\S", re.MULTILINE)
+_NULL = frozenset(("", "~", "null", "Null", "NULL"))
+_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_NUMERIC = frozenset("-.0123456789")
+_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map", "timestamp")}
+_TEXT = "tag:yaml.org,2002:str"
+
+
+class _Invalid(Exception):
+    """The block can't be read; carries the line in the block, from 0."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class _Parser(CParser):  # type: ignore[misc]
+    """libyaml's parser composing nodes whose plain scalars are not yet given a type."""
+
+    def __init__(self, text: str) -> None:
+        CParser.__init__(self, text)
+
+    def resolve(self, kind: type[Node], value: Any, implicit: Any) -> str | None:
+        return None if kind is ScalarNode and implicit[0] else _TEXT if kind is ScalarNode else ""
+
+    def descend_resolver(self, parent: Any, index: Any) -> None:
+        return
+
+    def ascend_resolver(self) -> None:
+        return
+
+
+@dataclass(slots=True)
+class Matter:
+    """What a block of front matter gave: ``start`` and ``end`` are its inner text in the note."""
+
+    start: int
+    end: int
+    metadata: dict[str, Any] = field(default_factory=dict)
+    links: list[Link] = field(default_factory=list)
+    issues: list[Issue] = field(default_factory=list)
+    title: str = ""
+    valid: bool = True
+
+
+def find(text: str) -> tuple[int, int, int] | None:
+    """Finds the block at the top: where its inner text starts and ends, and where the body starts."""
+    if not text.startswith("---"):
+        return None
+    start = text.find("\n") + 1
+    if not start or text[3:start].strip(" \t\r\n"):
+        return None
+    fence = start - 1
+    while (fence := text.find("\n---", fence)) >= 0:
+        stop = text.find("\n", fence + 1) + 1 or len(text)
+        if not text[fence + 4 : stop].strip(" \t\r\n"):
+            return start, fence + 1, stop
+        fence += 1
+    return None
+
+
+def read(text: str, start: int, end: int) -> Matter:
+    """Reads the inner text of a block that lies at ``start`` to ``end``; never raises."""
+    matter = Matter(start, end)
+    block = text[start:end]
+    try:
+        _Reading(text, matter).run(block)
+    except _Invalid as error:
+        _fail(matter, block, error.line, str(error))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line if error.problem_mark else 0
+        _fail(matter, block, line, f"The front matter is not YAML: {error.problem or 'it breaks off'}.")
+    except yaml.YAMLError:
+        _fail(matter, block, 0, "The front matter holds characters that YAML does not allow.")
+    except RecursionError:
+        _fail(matter, block, 0, "The front matter is nested too deeply.")
+    except ValueError:
+        _fail(matter, block, 0, "The front matter holds a value that can't be read.")
+    return matter
+
+
+def _fail(matter: Matter, block: str, line: int, message: str) -> None:
+    code = "frontmatter-invalid"
+    if conflict := _CONFLICT.search(block):
+        code, line = "frontmatter-conflict", block.count("\n", 0, conflict.start())
+        message = "The front matter holds conflict markers: keep one side and remove them."
+    matter.valid, matter.metadata = False, {}
+    matter.issues.append(Issue("error", code, line + 2, message))
+    matter.links = [
+        _link("frontmatter", found[0], found[1], matter.start + found.start(1), block.count("\n", 0, found.start()) + 2)
+        for found in _WIKI.finditer(block)
+    ]
+    if (found := _SALVAGE.search(block)) and "{{" not in found[1]:
+        matter.title = found[1].strip("\"'")
+
+
+def _link(kind: LinkKind, text: str, inner: str, start: int, line: int) -> Link:
+    target, anchor, alias, left, right = wikilink(inner)
+    return Link(kind, text, target, anchor, alias, line, Span(start + left, start + right))
+
+
+class _Reading:
+    """One walk over a block's nodes."""
+
+    __slots__ = ("depth", "left", "matter", "text")
+
+    def __init__(self, text: str, matter: Matter) -> None:
+        self.text, self.matter = text, matter
+        self.left, self.depth = _LARGEST, 0
+
+    def run(self, block: str) -> None:
+        parser = _Parser(block)
+        try:
+            root = parser.get_single_node()
+        finally:
+            parser.dispose()
+        if root is None:
+            return
+        if root.__class__ is not MappingNode:
+            if root.__class__ is ScalarNode and root.value in _NULL:
+                return
+            raise _Invalid(root.start_mark.line, "The front matter is not a list of keys and values.")
+        self.matter.metadata = self.mapping(root, top=True)
+        if "#" in block and (found := _LOST_TAG.search(block)):
+            line = block.count("\n", 0, found.start())
+            self.warn("frontmatter-comment", line, f"What follows {found[1]}: is a comment, as it starts with #.")
+
+    def warn(self, code: str, line: int, message: str, severity: Severity = "warning") -> None:
+        self.matter.issues.append(Issue(severity, code, line + 2, message))
+
+    def value(self, node: Node, entity: bool = False) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            raise _Invalid(node.start_mark.line, "The front matter's aliases repeat too much to be read.")
+        if node.__class__ is ScalarNode:
+            return self.scalar(node, entity)
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise _Invalid(node.start_mark.line, "The front matter is nested too deeply.")
+        if node.tag and node.tag not in _TAGS:
+            raise _Invalid(node.start_mark.line, "The front matter holds a tag that names no plain value.")
+        result = self.sequence(node, entity) if node.__class__ is SequenceNode else self.mapping(node)
+        self.depth -= 1
+        return result
+
+    def mapping(self, node: MappingNode, top: bool = False) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for left, right in node.value:
+            if left.__class__ is not ScalarNode:
+                raise _Invalid(left.start_mark.line, "A key of the front matter is itself a list or mapping.")
+            key = left.value
+            if key in result:
+                message = f"The key {key} stands twice; the first one counts until one is removed."
+                self.warn("frontmatter-duplicate-key", left.start_mark.line, message, "error")
+                self.value(right)
+                continue
+            result[key] = self.value(right, entity=top and key == "entities")
+        return result
+
+    def sequence(self, node: SequenceNode, entity: bool) -> Any:
+        parts = node.value
+        if len(parts) == 1 and node.flow_style and parts[0].__class__ is SequenceNode:
+            inner = parts[0].value
+            if parts[0].flow_style and len(inner) == 1 and inner[0].__class__ is ScalarNode:
+                first, last = self.place(node)
+                written = self.text[first:last]
+                if written.startswith("[[") and written.endswith("]]"):
+                    return self.bare(written, first, node.start_mark.line)
+        return [self.value(part, entity) for part in parts]
+
+    def bare(self, written: str, start: int, line: int) -> str:
+        self.warn("frontmatter-link", line, "A link in front matter needs quotes: YAML reads it as a list in a list.")
+        self.matter.links.append(_link("frontmatter", written, written[2:-2], start + 2, line + 2))
+        return written
+
+    def place(self, node: Node) -> tuple[int, int]:
+        start = self.matter.start
+        return start + node.start_mark.index, start + node.end_mark.index
+
+    def scalar(self, node: ScalarNode, entity: bool) -> Any:
+        tag, value = node.tag, node.value
+        if "[[" in value and "]]" in value:
+            self.linked(node)
+        elif entity and value:
+            self.entity(node)
+        if tag is None:
+            return self.plain(value, node)
+        if tag not in _TAGS:
+            raise _Invalid(node.start_mark.line, "The front matter holds a tag that names no plain value.")
+        return value
+
+    def plain(self, value: str, node: ScalarNode) -> Any:
+        if value in _NULL:
+            return None
+        if value in _BOOL:
+            return _BOOL[value]
+        if value[0] not in _NUMERIC:
+            return value
+        if (found := _DAY.match(value)) and not _real(found):
+            self.warn("frontmatter-date", node.start_mark.line, f"{found[0].strip()} is no day of the calendar.")
+        return _number(value)
+
+    def linked(self, node: ScalarNode) -> None:
+        """Pairs the links of the value with those of its source, which escapes may spell otherwise."""
+        start, end = self.place(node)
+        values = [found[1] for found in _WIKI.finditer(node.value)]
+        sources = list(_WIKI.finditer(self.text, start, end))
+        if len(values) != len(sources):
+            return
+        for value, source in zip(values, sources, strict=True):
+            line = self.text.count("\n", self.matter.start, source.start()) + 2
+            link = _link("frontmatter", source[0], source[1], source.start(1), line)
+            if value != source[1]:
+                target, anchor, alias, _, _ = wikilink(value)
+                link = Link("frontmatter", source[0], target, anchor, alias, line, link.span)
+            self.matter.links.append(link)
+
+    def entity(self, node: ScalarNode) -> None:
+        start, end = self.place(node)
+        if node.style:
+            start, end = start + 1, end - 1
+        place, line = Span(start, end), node.start_mark.line + 2
+        self.matter.links.append(Link("entity", self.text[start:end], node.value, "", "", line, place))
+
+
+def _real(found: re.Match[str]) -> bool:
+    try:
+        date(int(found[1]), int(found[2]), int(found[3]))
+    except ValueError:
+        return False
+    return True
+
+
+def _number(value: str) -> Any:
+    """Gives the number that prints as ``value``, else the text itself."""
+    if len(value) > _DIGITS:
+        return value
+    kinds: tuple[Callable[[str], Any], ...] = (int, float)
+    for kind in kinds:
+        try:
+            number = kind(value)
+        except ValueError:
+            continue
+        return number if str(number) == value else value
+    return value

@@ -1,0 +1,104 @@
+"""Parses a file's bytes into a Note, whatever they hold."""
+
+import codecs
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from quorra.vault import frontmatter, markdown
+from quorra.vault.note import Block, Heading, Issue, Link, Note, Span
+
+_DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
+_DATES = ("date", "created", "updated")
+
+
+def _single_byte(error: UnicodeError) -> tuple[str, int]:
+    """Reads what is not UTF-8 as Windows-1252, the likeliest of the old encodings."""
+    assert isinstance(error, UnicodeDecodeError)
+    piece = error.object[error.start : error.end]
+    return "".join(bytes([byte]).decode("cp1252", "replace") for byte in piece), error.end
+
+
+codecs.register_error("quorra-cp1252", _single_byte)
+
+
+def note(path: str, raw: bytes) -> Note:
+    """Parses one file; total: any bytes give a note, and what is not understood gives an issue."""
+    text, issues = _decode(raw)
+    fence = frontmatter.find(text)
+    start, matter = 0, None
+    if fence:
+        start = fence[2]
+        matter = frontmatter.read(text, fence[0], fence[1])
+        issues += matter.issues
+    elif text[:4] in ("---\n", "---\r"):
+        message = "The line --- opens no front matter, as no second one closes it."
+        issues.append(Issue("info", "frontmatter-unclosed", 1, message))
+    body = text[start:]
+    lines = text.count("\n", 0, start) + 1
+    headings, blocks, links = markdown.read(body, body.encode(), start, lines)
+    metadata: dict[str, Any] = {}
+    title = ""
+    if matter:
+        metadata, title = matter.metadata, matter.title
+        links = matter.links + links
+        if not matter.valid and (kept := _kept(text, matter)):
+            blocks.insert(0, kept)
+    title = _title(metadata.get("title"), title, headings)
+    return Note(
+        path, raw, text, start, metadata, title, _date(metadata, title), _tags(metadata.get("tags")),
+        tuple(headings), tuple(blocks), tuple(links), tuple(issues),
+    )  # fmt: skip
+
+
+def _decode(raw: bytes) -> tuple[str, list[Issue]]:
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        message = "The file is UTF-16; it is read as such, but UTF-8 is what every tool here writes."
+        return raw.decode("utf-16", "replace"), [Issue("warning", "not-utf8", 1, message)]
+    try:
+        return raw.decode("utf-8-sig"), []
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        message = "The file is not UTF-8; the odd bytes are read as Windows-1252 and kept as they are."
+        return raw.decode("utf-8-sig", "quorra-cp1252"), [Issue("warning", "not-utf8", line, message)]
+
+
+def _kept(text: str, matter: frontmatter.Matter) -> Block | None:
+    """Keeps front matter that could not be read as a block, so that its words are found."""
+    block = text[matter.start : matter.end].rstrip()
+    if not block:
+        return None
+    return Block("code", block, (2, 2 + block.count("\n")), Span(matter.start, matter.start + len(block)), -1)
+
+
+def _title(written: Any, salvaged: str, headings: list[Heading]) -> str:
+    if isinstance(written, str) and written.strip():
+        return written.strip()
+    if isinstance(written, int | float) and not isinstance(written, bool):
+        return str(written)
+    return salvaged or (headings[0].text if headings else "")
+
+
+def _date(metadata: Mapping[str, Any], title: str) -> str | None:
+    for value in (*map(metadata.get, _DATES), title):
+        if isinstance(value, str) and (found := _DAY.search(value)) and _real(found[0]):
+            return found[0]
+    return None
+
+
+def _real(day: str) -> bool:
+    try:
+        date.fromisoformat(day)
+    except ValueError:
+        return False
+    return True
+
+
+def _tags(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = value.split(",")
+    elif not isinstance(value, list):
+        value = [value]
+    words = (str(part).strip().lstrip("#") for part in value if isinstance(part, str | int | float))
+    return tuple(dict.fromkeys(word for word in words if word))
