@@ -25,6 +25,10 @@ class Window:
         """Tells whether a note of this public path lies inside the window."""
         return self.domains is None or domain(path) in self.domains
 
+    def narrowed(self, domains: tuple[str, ...]) -> "Window":
+        """Keeps only the named domains, and of those only what this window already opens."""
+        return Window(domains if self.domains is None else tuple(d for d in domains if d in self.domains))
+
 
 def of(principal: str) -> Window:
     """Gives a principal's window: the owner's is the whole home, a member's the household and their own."""

@@ -39,7 +39,7 @@ class Verbs(click.RichGroup):
             return None
         module, sentence = VERBS[cmd_name]
         if ctx.resilient_parsing or _only_help():
-            return click.RichCommand(cmd_name, help=sentence)
+            return click.RichCommand(name=cmd_name, help=sentence)
         command: click.Command = getattr(import_module(f"quorra.surfaces.cli.{module}"), cmd_name)
         return command
 
@@ -59,9 +59,6 @@ def main() -> None:
     as_json = "--json" in sys.argv
     try:
         quorra(standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
-        sys.exit(2)
     except click.ClickException as error:
         fail(_Usage(error), as_json)
     except click.Abort:

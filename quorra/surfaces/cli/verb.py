@@ -4,12 +4,11 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import rich_click as click
 
@@ -55,7 +54,7 @@ class Call:
 
     def say(self, line: str) -> None:
         """Tells a person how it goes, on stderr, so that stdout stays the answer's."""
-        print(line, file=sys.stderr, flush=True)
+        click.echo(line, err=True)
 
 
 def verb(run: Callable[..., Result]) -> Callable[..., None]:
@@ -84,7 +83,7 @@ def show(result: Result, as_json: bool) -> None:
         click.echo(text)
 
 
-def fail(error: QuorraError, as_json: bool) -> None:
+def fail(error: QuorraError, as_json: bool) -> NoReturn:
     """Prints an error in its one form and exits with the code of the table."""
     if as_json:
         body = {"code": error.code, "message": error.message, "next": error.next}

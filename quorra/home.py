@@ -1,0 +1,218 @@
+"""The composition root: opens a home's rooms and hands one to the other; wiring, no logic."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorra.access import gate, window
+from quorra.access.window import Window
+from quorra.errors import QuorraError
+from quorra.ledger.change import Applied, ChangeSet, Edit, Entry, Origin, Refused, Stale
+from quorra.ledger.ledger import Ledger
+from quorra.settings import Settings
+from quorra.vault import parse, validate
+from quorra.vault.library import Library
+from quorra.vault.note import Issue
+from quorra.vault.texts import Texts
+
+if TYPE_CHECKING:
+    from quorra.agent.answer import Answer
+    from quorra.agent.ask import Event
+    from quorra.agent.prompt import Prompts
+    from quorra.index.found import Found, Mode
+    from quorra.index.index import Index, Report
+    from quorra.inference.protocol import Chat, Embedder
+
+SHIPPED = Path(__file__).resolve().parent.parent
+FIRST_LOOK = 8.0
+PASSAGES = 12
+
+
+class BadName(QuorraError):
+    """The name can't be a note's."""
+
+    code = "bad_name"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a write, in the fields that every surface prints."""
+
+    outcome: str
+    commit: str | None = None
+    proposal: str | None = None
+    reason: str | None = None
+    issues: tuple[Issue, ...] = ()
+
+
+class Home:
+    """An open home. Rooms are opened when first used; ``close`` ends their processes and models."""
+
+    def __init__(self, settings: Settings, *, key: str = "", cache: Path | None = None) -> None:
+        self.settings = settings
+        self.key = key
+        self.cache = cache or settings.private / "cache"
+        self._opening = threading.RLock()
+
+    @classmethod
+    def open(cls, settings: Settings, *, key: str = "", cache: Path | None = None) -> "Home":
+        """Opens a home and finishes what a killed process left half done."""
+        home = cls(settings, key=key, cache=cache)
+        home.ledger.recover()
+        return home
+
+    def close(self) -> None:
+        """Closes whatever was opened."""
+        for name in ("index", "embedder", "model", "ledger"):
+            if name in self.__dict__:
+                self.__dict__.pop(name).close()
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The git side."""
+        owner = (self.settings.owner.name, self.settings.owner.email)
+        return Ledger(self.settings.home, (self.settings.vault_root, "facts"), owner)
+
+    @cached_property
+    def model(self) -> "Chat":
+        """The chat model that the settings name."""
+        from quorra.inference import open as models
+
+        return models.chat(self.settings.model, self.key)
+
+    @cached_property
+    def embedder(self) -> "Embedder":
+        """The embedding model that the settings name."""
+        from quorra.inference import open as models
+
+        return models.embedder(self.settings.embedder, self.key)
+
+    @cached_property
+    def texts(self) -> Texts:
+        """What is on disk, by public name."""
+        return Texts(self.ledger, self.settings)
+
+    @cached_property
+    def library(self) -> Library:
+        """The notes as a whole."""
+        return Library(self.texts)
+
+    @cached_property
+    def prompts(self) -> "Prompts":
+        """The home's prompt files, with the shipped ones for those it lacks."""
+        from quorra.agent.prompt import Prompts
+
+        return Prompts(self.settings.home / "prompts", SHIPPED / "prompts")
+
+    @cached_property
+    def index(self) -> "Index":
+        """The derived side."""
+        from quorra.index.index import Index
+
+        return Index(self.settings.private / "index", self.cache, self.texts, lambda: self.embedder)
+
+    def window(self, principal: str, text: str | None) -> Window:
+        """Gives a principal's window, narrowed to the domains in ``text`` (separated by commas)."""
+        whole = window.of(principal)
+        if text is None:
+            return whole
+        return whole.narrowed(tuple(part.strip() for part in text.split(",") if part.strip()))
+
+    def search(
+        self,
+        question: str,
+        *,
+        window: Window,
+        k: int = 10,
+        mode: "Mode" = "hybrid",
+        wait: float = 0.5,
+        per_note: bool = True,
+    ) -> "Found":
+        """Finds passages, one a note unless ``per_note`` is off."""
+        return self.index.search(question, k=k, mode=mode, window=window, wait=wait, per_note=per_note)
+
+    def sync(
+        self, *, rebuild: bool = False, seconds: float | None = None, say: Callable[[str], None] = lambda _: None
+    ) -> "Report":
+        """Brings words up to date, then embeds what is pending, for ``seconds`` at most."""
+        self.index.catch_up(rebuild=rebuild)
+        return self.index.embed(seconds=seconds, progress=say)
+
+    def prepare(self, say: Callable[[str], None]) -> None:
+        """Gets a home ready for a question: words at once, and a few seconds of embedding."""
+        self.sync(seconds=FIRST_LOOK, say=say)
+
+    def ask(
+        self,
+        question: str,
+        *,
+        window: Window,
+        model: str | None = None,
+        emit: "Callable[[Event], None]" = lambda _: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> "Answer":
+        """Answers from what the window shows; ``model`` overrides the settings for this one question."""
+        from quorra.agent import ask
+
+        chat = self.model if model is None else self._other(model)
+        try:
+            return ask.answer(
+                question,
+                search=lambda words: self.search(words, window=window, k=PASSAGES, per_note=False),
+                chat=chat,
+                embedder=self.embedder,
+                prompts=self.prompts,
+                emit=emit,
+                cancelled=cancelled,
+            )
+        finally:
+            if model is not None:
+                chat.close()
+
+    def _other(self, model: str) -> "Chat":
+        from quorra.inference import open as models
+
+        return models.chat(models.override(self.settings.model, model), self.key)
+
+    def write(
+        self, name: str, content: bytes, *, principal: str, surface: str, reason: str = "", expect: str | None = None
+    ) -> Written:
+        """Writes a note through the gate as one commit; ``expect`` is the blob it must still have on disk."""
+        name = _note_name(name)
+        path = self.settings.inside(name)
+        note = parse.note(name, content)
+        issues = tuple(validate.note(note, None))
+        if any(issue.severity == "error" for issue in issues):
+            return Written("refused", reason=f"{name} has errors; nothing was written.", issues=issues)
+        now = self.texts.disk(path)
+        edit = Edit(path, content, expect or (now[0] if now else None))
+        subject = f"{'Change' if now else 'Add'} {name}"
+        origin = Origin(principal, surface, reason or subject)
+        done = gate.apply(ChangeSet((edit,), subject, origin), principal, self.ledger)
+        return _written(done, issues)
+
+    def reachable(self) -> dict[str, bool]:
+        """Really asks model, index and git whether they answer."""
+        return {"model": self.model.reachable(), "index": self.index.readable(), "git": self.ledger.readable()}
+
+
+def _written(done: Applied | Refused | Stale, issues: tuple[Issue, ...]) -> Written:
+    match done:
+        case Applied(commit):
+            return Written("applied", commit=commit, issues=issues)
+        case Refused(_, reason):
+            return Written("refused", reason=reason, issues=issues)
+        case Stale(_, reason):
+            return Written("stale", reason=reason, issues=issues)
+
+
+def _note_name(name: str) -> str:
+    parts = name.split("/")
+    bad = not name or name.startswith("/") or "\0" in name or any(part in ("", ".", "..") for part in parts)
+    if bad or any(part.startswith(".") for part in parts):
+        raise BadName(f"{name!r} can't be a note's path.", "Name it from the vault's folder: household/boiler.md")
+    return name if name.endswith(".md") else f"{name}.md"
+

@@ -1,0 +1,38 @@
+"""The verbs about the home itself: init and sync."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import rich_click as click
+
+from quorra.surfaces.cli.verb import Call, Result, verb
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--empty", is_flag=True, help="Without the starter vault.")
+@click.option("--vault", default="vault", show_default=True, help="Where the notes are inside the folder.")
+@verb
+def init(call: Call, folder: Path, empty: bool, vault: str) -> Result:
+    """Make a home in a folder, or of a folder that already holds notes."""
+    from quorra import home
+
+    made = home.create(folder.absolute(), vault=vault, empty=empty)
+    for note in made.notices:
+        call.say(note)
+    lines = [f"{made.home} is a home now.", f"Ask it something: cd {made.home} && quorra ask 'your question'"]
+    return Result({"home": str(made.home), "commit": made.commit}, "\n".join(lines))
+
+
+@click.command()
+@click.option("--rebuild", is_flag=True, help="Forget the indexes and make them anew.")
+@click.option("--for", "seconds", type=click.FloatRange(min=0), help="Embed for at most this many seconds.")
+@verb
+def sync(call: Call, rebuild: bool, seconds: float | None) -> Result:
+    """Bring the indexes up to the files and embed what is pending."""
+    with call.open() as home:
+        report = home.sync(rebuild=rebuild, seconds=seconds, say=call.say)
+    text = f"{report.documents} notes, {report.passages} passages, {report.pending} not embedded yet."
+    if report.problems:
+        text += f" {report.problems} notes have problems: quorra check"
+    return Result(asdict(report), text)

@@ -1,0 +1,94 @@
+"""The verbs about notes: read, note, check, links and log."""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from quorra.surfaces.cli.verb import DONE, FAILED, Call, Result, verb
+
+if TYPE_CHECKING:
+    from quorra.home import Written
+
+
+@click.command()
+@click.argument("path")
+@verb
+def read(call: Call, path: str) -> Result:
+    """Show a note; PATH@REV shows it as it was."""
+    with call.open() as home:
+        found = home.read(path, home.window(call.principal, None))
+    return Result(
+        {
+            "path": found.note.path,
+            "commit": found.commit,
+            "blob": found.blob,
+            "metadata": dict(found.note.metadata),
+            "body": found.note.body,
+        },
+        found.note.text.rstrip("\n"),
+    )
+
+
+@click.command()
+@click.argument("path")
+@click.option("--from", "source", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Else stdin.")
+@click.option("--message", help="Why, for the history.")
+@click.option("--expect", metavar="BLOB", help="Write only if the note still has this blob id.")
+@verb
+def note(call: Call, path: str, source: Path | None, message: str | None, expect: str | None) -> Result:
+    """Write a note from a file or from stdin, as one commit."""
+    content = source.read_bytes() if source else sys.stdin.buffer.read()
+    with call.open() as home:
+        done = home.write(path, content, principal=call.principal, surface="cli", reason=message or "", expect=expect)
+    return written(done)
+
+
+def written(done: "Written") -> Result:
+    """Gives the outcome of a write in the form that every writing verb prints."""
+    lines = [f"{done.outcome}: {done.reason}" if done.reason else f"{done.outcome} as {done.commit}"]
+    lines += [f"  {issue.severity} {issue.code}, line {issue.line}: {issue.message}" for issue in done.issues]
+    return Result(asdict(done), "\n".join(lines), DONE if done.outcome == "applied" else FAILED)
+
+
+@click.command()
+@click.argument("paths", nargs=-1)
+@verb
+def check(call: Call, paths: tuple[str, ...]) -> Result:
+    """Validate notes; without PATHS, all of them."""
+    with call.open() as home:
+        checked = home.check(paths, home.window(call.principal, None))
+    bad = any(issue["severity"] == "error" for issue in checked["issues"])
+    lines = [
+        f"{issue['path']}:{issue['line']}: {issue['severity']} {issue['code']}: {issue['message']}"
+        for issue in checked["issues"]
+    ]
+    lines.append(f"{checked['notes']} notes checked, {len(checked['dangling'])} links dangle.")
+    return Result(checked, "\n".join(lines), FAILED if bad else DONE)
+
+
+@click.command()
+@click.argument("path")
+@verb
+def links(call: Call, path: str) -> Result:
+    """Show what a note links to and what links to it, in order of appearance."""
+    with call.open() as home:
+        found = home.links(path, home.window(call.principal, None))
+    lines = [f"  {link['line']}: {link['text']} -> {link['resolves'] or '(dangles)'}" for link in found["out"]]
+    lines += [f"  <- {link['path']}:{link['line']}" for link in found["in"]]
+    return Result(found, "\n".join(lines) or "No links.")
+
+
+@click.command()
+@click.argument("path", required=False)
+@click.option("-n", "limit", type=click.IntRange(1), default=20, show_default=True, help="How many commits.")
+@verb
+def log(call: Call, path: str | None, limit: int) -> Result:
+    """Show the history, of one note or of everything."""
+    with call.open() as home:
+        entries = home.log(path, limit, home.window(call.principal, None))
+    rows: list[dict[str, Any]] = [{**asdict(entry), "trailers": dict(entry.trailers)} for entry in entries]
+    text = "\n".join(f"{entry.commit[:10]} {entry.when[:16]} {entry.author}: {entry.subject}" for entry in entries)
+    return Result({"entries": rows}, text or "No history yet.")

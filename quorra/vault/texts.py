@@ -1,0 +1,82 @@
+"""Files as they are on disk, by path and blob id, named as people name them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from quorra.ledger.change import Snapshot
+from quorra.ledger.ledger import Ledger
+from quorra.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a text stands: its blob, and the commit that holds it (None while none does)."""
+
+    path: str
+    blob: str
+    commit: str | None
+
+
+class Texts:
+    """Reads a home's files; paths count from the repository's root, names from the vault's."""
+
+    def __init__(self, ledger: Ledger, settings: Settings) -> None:
+        self.ledger = ledger
+        self.settings = settings
+
+    def snapshot(self) -> Snapshot:
+        """Gives the head commit and every file that differs from it on disk."""
+        return self.ledger.snapshot()
+
+    def tree(self, commit: str) -> Mapping[str, str]:
+        """Maps every path of a commit to its blob id."""
+        return self.ledger.tree(commit)
+
+    def changes(self, old: str, new: str) -> Mapping[str, str | None] | None:
+        """Maps each path that differs to its new blob id, None where it is gone; None if ``old`` is unknown."""
+        return self.ledger.changes(old, new)
+
+    def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Reads committed blobs, each with its id."""
+        return self.ledger.blobs(ids)
+
+    def disk(self, path: str) -> tuple[str, bytes] | None:
+        """Reads a file as it is now, with the blob id of just these bytes; None where there is none."""
+        file = self.settings.home / path
+        if file.is_symlink() or not file.is_file():
+            return None
+        try:
+            content = file.read_bytes()
+        except FileNotFoundError:
+            return None
+        return self.ledger.id_of(content), content
+
+    def behind(self, old: str | None, new: str | None) -> int:
+        """Counts the commits that lead from ``old`` to ``new``."""
+        return self.ledger.behind(old, new)
+
+    def public(self, path: str) -> str | None:
+        """Names a note as people see it; None for what is not searched."""
+        name = self.settings.public(path)
+        return name if name and name.endswith(".md") and not hidden(path) else None
+
+    def places(self) -> dict[str, Place]:
+        """Maps the name of every file of vault and facts, attachments too, to where its text stands."""
+        snapshot = self.snapshot()
+        tree = self.tree(snapshot.head) if snapshot.head else {}
+        found = {path: Place(path, blob, snapshot.head) for path, blob in tree.items() if path not in snapshot.dirty}
+        found |= {path: Place(path, blob, None) for path, blob in snapshot.dirty.items() if blob is not None}
+        named = ((self.settings.public(path), place) for path, place in found.items() if not hidden(path))
+        return {name: place for name, place in named if name}
+
+    def read(self, place: Place) -> bytes:
+        """Reads the text of a place: from git where it is committed, else from disk."""
+        if place.commit:
+            return self.ledger.blob(place.blob)
+        now = self.disk(place.path)
+        return now[1] if now else b""
+
+
+def hidden(path: str) -> bool:
+    """Tells whether a part of the path begins with a dot, as editors' own folders do."""
+    return path.startswith(".") or "/." in path
