@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,12 @@ class ModelAway(QuorraError):
     """The model can't be reached or loaded; nothing was generated."""
 
     code = "model_away"
+
+
+class GenerationFailed(QuorraError):
+    """A reply broke off or could not begin; what was streamed so far is not an answer."""
+
+    code = "generation_failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,11 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one generation cost; ``evaluated`` counts prompt tokens not served from the cache."""
+    """What one generation cost; ``evaluated`` counts prompt tokens not served from the cache.
+
+    ``finish`` is ``stop``, ``length``, ``cancelled``, or ``empty`` for a reply that
+    ended by itself without a visible word.
+    """
 
     prompt: int
     evaluated: int
@@ -62,7 +72,9 @@ class Generation(Protocol):
 
     def __iter__(self) -> Iterator[Delta]: ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Stops the model, from whichever thread."""
+        ...
 
 
 class Chat(Protocol):
@@ -78,11 +90,26 @@ class Chat(Protocol):
         max_tokens: int = 512,
         temperature: float = 0.0,
         cancelled: Callable[[], bool] = lambda: False,
-    ) -> Generation: ...
+    ) -> Generation:
+        """Starts a reply; iterating it raises ModelAway before the first delta, GenerationFailed at any."""
+        ...
 
-    def reachable(self) -> bool: ...
+    def reachable(self) -> bool:
+        """Tells whether a reply could begin now; never raises."""
+        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Frees what the model holds."""
+        ...
+
+
+@runtime_checkable
+class Rater(Protocol):
+    """A chat model that can also rate text: the mean log-probability of a continuation after a context."""
+
+    def likelihood(self, context: str, continuation: str) -> float:
+        """Rates the continuation; only comparable between contexts of one continuation."""
+        ...
 
 
 class Embedder(Protocol):
@@ -94,6 +121,10 @@ class Embedder(Protocol):
     name: str
     dim: int
 
-    def embed(self, texts: Sequence[str]) -> Vectors: ...
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Gives one row a text, finite for any text; raises ModelAway."""
+        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Frees what the model holds."""
+        ...

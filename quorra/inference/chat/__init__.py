@@ -1,0 +1,1 @@
+"""Chat backends: a GGUF in this process, an OpenAI-compatible server, a script."""

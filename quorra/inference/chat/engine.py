@@ -1,0 +1,204 @@
+"""A GGUF model loaded by llama.cpp: tokens in, tokens out, with what is evaluated kept."""
+
+import ctypes
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import llama_cpp
+import numpy as np
+
+from quorra.inference.protocol import GenerationFailed, ModelAway, Vectors
+from quorra.inference.stream import common
+
+BATCH = 512
+_ABORTED = 2
+_started = Lock()
+
+
+@llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
+def _quiet(level: int, text: bytes, data: object) -> None:
+    """Swallows llama.cpp's own chatter, which would go to stderr."""
+
+
+class Weights:
+    """A loaded model file and its vocabulary; raises ModelAway where it can't be loaded."""
+
+    def __init__(self, path: Path) -> None:
+        with _started:
+            llama_cpp.llama_log_set(_quiet, ctypes.c_void_p(0))
+            llama_cpp.llama_backend_init()
+        if not path.is_file():
+            raise ModelAway(f"There is no model file {path}.", "Check model.path, or pull one with: quorra models pull")
+        params = llama_cpp.llama_model_default_params()
+        # Compilers that believe a tile configuration is eight bytes long build an AMX path that crashes.
+        params.use_extra_bufts = b"AMX_INT8 = 1" not in llama_cpp.llama_print_system_info()
+        model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
+        if not model:
+            raise ModelAway(f"{path} is not a GGUF model that llama.cpp can load.", "Use another file.")
+        self.model: Any = model
+        self.vocab: Any = llama_cpp.llama_model_get_vocab(model)
+        self.trained: int = llama_cpp.llama_model_n_ctx_train(model)
+
+    def tokens(self, text: str, special: bool = False) -> list[int]:
+        """Tokenizes; ``special`` reads control tokens in the text as such, never to be set for text not ours."""
+        data = text.encode("utf-8", "replace")
+        room = len(data) + 8
+        buffer = (llama_cpp.llama_token * room)()
+        count = llama_cpp.llama_tokenize(self.vocab, data, len(data), buffer, room, False, special)
+        return list(buffer[:count])
+
+    def piece(self, token: int) -> bytes:
+        """Gives a token's bytes; control tokens too, for the cleaner to judge."""
+        buffer = ctypes.create_string_buffer(256)
+        count = llama_cpp.llama_token_to_piece(self.vocab, token, buffer, 256, 0, True)
+        return buffer.raw[: max(count, 0)]
+
+    def ends(self, token: int) -> bool:
+        """Tells whether the token ends a reply."""
+        return bool(llama_cpp.llama_vocab_is_eog(self.vocab, token))
+
+    def borders(self) -> tuple[str, str, list[int]]:
+        """Gives the texts of the begin and end tokens, and the tokens that every prompt must begin with."""
+        begin, end = llama_cpp.llama_vocab_bos(self.vocab), llama_cpp.llama_vocab_eos(self.vocab)
+        texts = [llama_cpp.llama_vocab_get_text(self.vocab, one).decode() if one >= 0 else "" for one in (begin, end)]
+        return texts[0], texts[1], [begin] if llama_cpp.llama_vocab_get_add_bos(self.vocab) else []
+
+    def meta(self, key: str) -> str:
+        """Gives one line of the file's metadata, empty where there is none."""
+        size = llama_cpp.llama_model_meta_val_str(self.model, key.encode(), None, 0)
+        if size < 0:
+            return ""
+        buffer = ctypes.create_string_buffer(size + 1)
+        llama_cpp.llama_model_meta_val_str(self.model, key.encode(), buffer, size + 1)
+        return buffer.value.decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """Frees the weights."""
+        if self.model:
+            llama_cpp.llama_model_free(self.model)
+            self.model = None
+
+
+class Context:
+    """One sequence of evaluated tokens. Not safe for two threads at once."""
+
+    def __init__(self, weights: Weights, size: int, threads: int, *, embeddings: bool = False) -> None:
+        params = llama_cpp.llama_context_default_params()
+        params.n_ctx = min(size, weights.trained) if weights.trained else size
+        params.n_batch = params.n_ubatch = min(BATCH, params.n_ctx)
+        params.n_threads = params.n_threads_batch = threads
+        params.embeddings = embeddings
+        params.no_perf = True
+        self._stop: Callable[[], bool] = lambda: False
+        self._abort = llama_cpp.ggml_abort_callback(lambda data: self._stop())
+        self._weights = weights
+        self.size: int = params.n_ctx
+        self._ctx: Any = llama_cpp.llama_init_from_model(weights.model, params)
+        if not self._ctx:
+            raise ModelAway(f"llama.cpp can't make a context of {self.size} tokens.", "Lower model.context.")
+        self._memory = llama_cpp.llama_get_memory(self._ctx)
+        self._held: list[int] = []
+
+    def prepare(self, prompt: Sequence[int], stop: Callable[[], bool]) -> int:
+        """Evaluates what differs from the tokens already held; gives how many that were, -1 if stopped."""
+        keep = self._cut(min(common(prompt, self._held), len(prompt) - 1))
+        for at in range(keep, len(prompt), BATCH):
+            if stop() or not self._decode(prompt[at : at + BATCH], stop):
+                return -1
+        return len(prompt) - keep
+
+    def follow(self, sampler: "Sampler") -> Iterator[int]:
+        """Gives the tokens that follow what is held, until one ends the reply or the context is full."""
+        while not self._weights.ends(token := sampler.pick(self._ctx)):
+            yield token
+            if self.full:
+                return
+            self._decode([token])
+
+    @property
+    def full(self) -> bool:
+        """Tells whether no further token fits."""
+        return len(self._held) >= self.size
+
+    def logits(self, prompt: Sequence[int], after: int) -> Vectors:
+        """Evaluates a prompt of at most one batch afresh; gives the logits of each position from ``after`` on."""
+        self._cut(0)
+        batch = llama_cpp.llama_batch_init(len(prompt), 0, 1)
+        try:
+            batch.n_tokens = len(prompt)
+            for at, token in enumerate(prompt):
+                batch.token[at], batch.pos[at] = token, at
+                batch.n_seq_id[at], batch.seq_id[at][0] = 1, 0
+                batch.logits[at] = at >= after
+            self._check(llama_cpp.llama_decode(self._ctx, batch))
+            width = llama_cpp.llama_vocab_n_tokens(self._weights.vocab)
+            rows = len(prompt) - after
+            raw = ctypes.cast(llama_cpp.llama_get_logits(self._ctx), ctypes.POINTER(ctypes.c_float))
+            return np.ctypeslib.as_array(raw, shape=(rows, width)).copy()
+        finally:
+            llama_cpp.llama_batch_free(batch)
+
+    def close(self) -> None:
+        """Frees the context."""
+        if self._ctx:
+            llama_cpp.llama_free(self._ctx)
+            self._ctx = None
+
+    def _cut(self, keep: int) -> int:
+        """Forgets what is held from ``keep`` on; models that can't forget a part forget it all."""
+        if not llama_cpp.llama_memory_seq_rm(self._memory, 0, keep, -1):
+            llama_cpp.llama_memory_clear(self._memory, True)
+            keep = 0
+        del self._held[keep:]
+        return keep
+
+    def _decode(self, tokens: Sequence[int], stop: Callable[[], bool] | None = None) -> bool:
+        self._stop = stop or self._stop
+        if stop:
+            llama_cpp.llama_set_abort_callback(self._ctx, self._abort, None)
+        array = (llama_cpp.llama_token * len(tokens))(*tokens)
+        code = llama_cpp.llama_decode(self._ctx, llama_cpp.llama_batch_get_one(array, len(tokens)))
+        if stop:
+            llama_cpp.llama_set_abort_callback(self._ctx, llama_cpp.ggml_abort_callback(0), None)
+        if code == _ABORTED:
+            self._cut(len(self._held))
+            return False
+        self._check(code)
+        self._held.extend(tokens)
+        return True
+
+    def _check(self, code: int) -> None:
+        if code:
+            self._cut(0)
+            raise GenerationFailed(f"llama.cpp could not evaluate the prompt (code {code}).", "Shorten it or retry.")
+
+
+class Sampler:
+    """Picks the next token: the likeliest at temperature 0, else a seeded draw."""
+
+    def __init__(self, temperature: float, seed: int = 7) -> None:
+        self._chain: Any = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
+        for part in self._parts(temperature, seed):
+            llama_cpp.llama_sampler_chain_add(self._chain, part)
+
+    def pick(self, ctx: Any) -> int:
+        """Picks from the logits of the last evaluated token."""
+        return int(llama_cpp.llama_sampler_sample(self._chain, ctx, -1))
+
+    def close(self) -> None:
+        """Frees the sampler."""
+        llama_cpp.llama_sampler_free(self._chain)
+
+    @staticmethod
+    def _parts(temperature: float, seed: int) -> Iterator[Any]:
+        if temperature <= 0:
+            yield llama_cpp.llama_sampler_init_greedy()
+            return
+        yield llama_cpp.llama_sampler_init_top_k(40)
+        yield llama_cpp.llama_sampler_init_top_p(0.95, 1)
+        yield llama_cpp.llama_sampler_init_min_p(0.05, 1)
+        yield llama_cpp.llama_sampler_init_temp(temperature)
+        yield llama_cpp.llama_sampler_init_dist(seed)

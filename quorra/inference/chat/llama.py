@@ -1,0 +1,145 @@
+"""A GGUF chat model in this process, through llama.cpp."""
+
+import codecs
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quorra.inference.packaged import SMOLLM2
+from quorra.inference.protocol import Abilities, Delta, GenerationFailed, Message, Style, Usage
+from quorra.inference.stream import Cleaner, Reply, opened, speak
+
+if TYPE_CHECKING:
+    from quorra.inference.chat.engine import Context, Sampler, Weights
+    from quorra.inference.chat.template import Template
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    weights: "Weights"
+    context: "Context"
+    template: "Template"
+    begin: list[int]
+
+
+class Llama:
+    """Loads on first use; holds the last prompt's evaluated tokens, so that only what changed is evaluated.
+
+    ``path`` None is the model that a package ships. One generation runs at a
+    time: a second waits for the first to end or to be closed.
+    """
+
+    def __init__(self, path: Path | None, *, name: str, style: Style, context: int = 4096, threads: int = 0) -> None:
+        self.name = name
+        self.abilities = Abilities(streaming=True, tools=False, context=context, style=style)
+        self._path = path
+        self._threads = threads or len(os.sched_getaffinity(0))
+        self._lock = Lock()
+        self._loaded: _Loaded | None = None
+        self._rating: Context | None = None
+
+    def generate(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int = 512,
+        temperature: float = 0.0,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Reply:
+        """Starts a reply; raises ModelAway or GenerationFailed when it is iterated."""
+        return Reply(lambda stop: self._run(messages, max_tokens, temperature, stop), cancelled)
+
+    def likelihood(self, context: str, continuation: str) -> float:
+        """Gives the mean log-probability of the continuation's tokens after the context."""
+        from quorra.inference.chat.engine import BATCH, Context
+
+        with self._lock:
+            model = self._load()
+            if self._rating is None:
+                self._rating = Context(model.weights, BATCH, self._threads)
+            after = model.weights.tokens(continuation)[: BATCH // 2]
+            room = BATCH - len(after) - len(model.begin)
+            before = [*model.begin, *model.weights.tokens(context)[-room:]]
+            if not after or not before:
+                return float("-inf")
+            logits = self._rating.logits([*before, *after[:-1]], len(before) - 1).astype(np.float64)
+        top = logits.max(axis=1, keepdims=True)
+        sums = np.log(np.exp(logits - top).sum(axis=1)) + top[:, 0]
+        return float((logits[np.arange(len(after)), after] - sums).mean())
+
+    def reachable(self) -> bool:
+        """Tells whether the model's file is there, without loading it."""
+        return self._loaded is not None or (self._path is None or self._path.is_file())
+
+    def close(self) -> None:
+        """Frees the model; the next use loads it again."""
+        with self._lock:
+            for part in (self._rating, self._loaded and self._loaded.context, self._loaded and self._loaded.weights):
+                if part:
+                    part.close()
+            self._loaded = self._rating = None
+
+    def _run(
+        self, messages: Sequence[Message], limit: int, temperature: float, stop: Callable[[], bool]
+    ) -> Generator[Delta, None, Usage]:
+        from quorra.inference.chat.engine import Sampler
+
+        if not self._acquired(stop):
+            return Usage(0, 0, 0, "cancelled")
+        sampler = None
+        try:
+            model = self._load()
+            prompt, inside = self._prompt(model, messages)
+            evaluated = model.context.prepare(prompt, stop)
+            if evaluated < 0:
+                return Usage(len(prompt), 0, 0, "cancelled")
+            sampler = Sampler(temperature)
+            said, finish = yield from speak(_texts(model, sampler), Cleaner(inside), limit, stop)
+            return Usage(len(prompt), evaluated, said, "length" if model.context.full else finish)
+        finally:
+            if sampler:
+                sampler.close()
+            self._lock.release()
+
+    def _acquired(self, stop: Callable[[], bool]) -> bool:
+        while not self._lock.acquire(timeout=0.05):
+            if stop():
+                return False
+        return True
+
+    def _prompt(self, model: _Loaded, messages: Sequence[Message]) -> tuple[list[int], str]:
+        parts = model.template.parts(messages)
+        tokens = [token for part in parts for token in model.weights.tokens(part.text, special=part.ours)]
+        if model.begin and tokens[:1] != model.begin:
+            tokens = model.begin + tokens
+        if len(tokens) >= model.context.size:
+            raise GenerationFailed(
+                f"The prompt is {len(tokens)} tokens long; the model takes {model.context.size}.",
+                "Raise model.context or ask for less.",
+            )
+        return tokens, opened(parts[-1].text) if parts and parts[-1].ours else ""
+
+    def _load(self) -> _Loaded:
+        if self._loaded is None:
+            from quorra.inference.chat.engine import Context, Weights
+            from quorra.inference.chat.template import Template
+
+            weights = Weights(self._path or SMOLLM2.path())
+            bos, eos, begin = weights.borders()
+            template = Template(weights.meta("tokenizer.chat_template"), bos, eos)
+            context = Context(weights, self.abilities.context, self._threads)
+            self._loaded = _Loaded(weights, context, template, begin)
+        return self._loaded
+
+
+def _texts(model: _Loaded, sampler: "Sampler") -> Iterator[str]:
+    """Gives the text of each generated token, a character that is not whole yet with a later one."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for token in model.context.follow(sampler):
+        yield decoder.decode(model.weights.piece(token))
+    yield decoder.decode(b"", final=True)

@@ -1,0 +1,1 @@
+"""Embedders: MiniLM or a GGUF in this process, or an OpenAI-compatible server."""
