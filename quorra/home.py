@@ -1,16 +1,16 @@
 """The composition root: opens a home's rooms and hands one to the other; wiring, no logic."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quorra.access import gate, window
 from quorra.access.window import Window
 from quorra.errors import QuorraError
-from quorra.ledger.change import Applied, ChangeSet, Edit, Entry, Origin, Refused, Stale
+from quorra.ledger.change import Applied, ChangeSet, Edit, Origin, Refused, Stale
 from quorra.ledger.ledger import Ledger
 from quorra.settings import Settings
 from quorra.vault import parse, validate
@@ -215,4 +215,3 @@ def _note_name(name: str) -> str:
     if bad or any(part.startswith(".") for part in parts):
         raise BadName(f"{name!r} can't be a note's path.", "Name it from the vault's folder: household/boiler.md")
     return name if name.endswith(".md") else f"{name}.md"
-

@@ -1,0 +1,56 @@
+"""The shape of the code: sizes, who may call the ledger's verbs, who may read the world."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+FILES = sorted((ROOT / "quorra").rglob("*.py"))
+
+
+def calls(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield ast.unparse(node.func.value), node.func.attr
+
+
+def room(file: Path) -> str:
+    return file.relative_to(ROOT / "quorra").parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_file_and_its_functions_are_short(file: Path):
+    text = file.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 400
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            assert node.end_lineno is not None
+            assert node.end_lineno - node.lineno < 60, f"{node.name} is too long"
+
+
+def test_only_the_gate_commits():
+    callers = {
+        room(file)
+        for file in FILES
+        for value, verb in calls(ast.parse(file.read_text(encoding="utf-8")))
+        if verb == "commit" and value.split(".")[-1] == "ledger"
+    }
+    assert callers == {"access"}
+
+
+def test_only_surfaces_read_the_environment():
+    reading = {
+        str(file.relative_to(ROOT))
+        for file in FILES
+        if room(file) != "surfaces"
+        and ("os.environ" in (text := file.read_text(encoding="utf-8")) or "sys.argv" in text)
+    }
+    assert reading == set()
+
+
+def test_lock_files_hold_no_address():
+    for file in (ROOT / "requirements").glob("*.lock"):
+        assert "://" not in file.read_text(encoding="utf-8")

@@ -1,0 +1,66 @@
+"""A home's settings: every default, every refusal."""
+
+from pathlib import Path
+
+import pytest
+
+from quorra import settings
+
+
+def home(tmp_path: Path, text: str) -> Path:
+    (tmp_path / "quorra.toml").write_text(text)
+    return tmp_path
+
+
+def test_an_empty_file_gives_every_default(tmp_path: Path):
+    read = settings.read(home(tmp_path, ""))
+    assert (read.vault.path, read.model.backend, read.service.port) == ("vault", "llama", 8750)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[modle]\nname = 'x'", "modle is not a setting; the nearest known key is model"),
+        ("[model]\nbackand = 'llama'", "model.backand is not a setting; the nearest known key is model.backend"),
+        ("[service]\nport = 'x'", "service.port"),
+        ("[service]\nport = 70000", "service.port"),
+        ("[vault]\npath = '../elsewhere'", "vault.path must lie inside the home"),
+        ("[vault]\npath = '/etc'", "vault.path must lie inside the home"),
+        ("[models.x]\nurl = 'u'\nsha256 = 'short'", "models.x.sha256"),
+        ("[models.x]\nurll = 'u'", "models.x.url"),
+        ("[model", "is not TOML"),
+    ],
+)
+def test_a_wrong_file_is_told_by_key(tmp_path: Path, text: str, said: str):
+    with pytest.raises(settings.SettingsError) as error:
+        settings.read(home(tmp_path, text))
+    assert said in error.value.message
+
+
+def test_a_home_is_found_from_below(tmp_path: Path):
+    below = home(tmp_path, "") / "vault" / "deep"
+    below.mkdir(parents=True)
+    assert settings.find(below) == tmp_path
+
+
+def test_no_home_says_how_to_make_one(tmp_path: Path):
+    with pytest.raises(settings.NoHome) as error:
+        settings.find(tmp_path)
+    assert "quorra init" in error.value.next
+
+
+@pytest.mark.parametrize(
+    ("vault", "path", "name"),
+    [
+        ("vault", "vault/household/boiler.md", "household/boiler.md"),
+        ("vault", "facts/household.md", "/facts/household.md"),
+        ("vault", "README.md", None),
+        (".", "household/boiler.md", "household/boiler.md"),
+        (".", "prompts/ask/rules.md", None),
+        ("notes/mine", "notes/mine/a.md", "a.md"),
+    ],
+)
+def test_paths_are_named_from_the_vault(tmp_path: Path, vault: str, path: str, name: str | None):
+    read = settings.read(home(tmp_path, f"[vault]\npath = '{vault}'"))
+    assert read.public(path) == name
+    assert name is None or read.inside(name) == path
