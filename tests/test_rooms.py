@@ -42,11 +42,11 @@ def test_only_the_gate_commits():
 
 
 def test_only_surfaces_read_the_environment():
+    told = ("os.environ", "os.getenv", "sys.argv")
     reading = {
         str(file.relative_to(ROOT))
         for file in FILES
-        if room(file) != "surfaces"
-        and ("os.environ" in (text := file.read_text(encoding="utf-8")) or "sys.argv" in text)
+        if room(file) != "surfaces" and any(word in file.read_text(encoding="utf-8") for word in told)
     }
     assert reading == set()
 
