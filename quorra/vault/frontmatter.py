@@ -6,13 +6,11 @@ are; dates stay ISO text. Whatever fails gives an issue and no metadata.
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 import yaml
-from yaml.cyaml import CParser
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from quorra.vault.markdown import wikilink
@@ -20,7 +18,9 @@ from quorra.vault.note import Issue, Link, LinkKind, Severity, Span
 
 _LARGEST = 20_000
 _DEEPEST = 100
-_DIGITS = 15
+_LONGEST = 25
+_EXACT = 2**53
+_DIGITS = "0123456789"
 _WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
 _CONFLICT = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:$|[T ])")
@@ -41,16 +41,13 @@ class _Invalid(Exception):
         self.line = line
 
 
-class _Parser(CParser):  # type: ignore[misc]
+class _Parser(yaml.CSafeLoader):
     """libyaml's parser composing nodes whose plain scalars are not yet given a type."""
 
-    def __init__(self, text: str) -> None:
-        CParser.__init__(self, text)
-
-    def resolve(self, kind: type[Node], value: Any, implicit: Any) -> str | None:
+    def resolve(self, kind: type[Node], value: Any, implicit: Any) -> Any:
         return None if kind is ScalarNode and implicit[0] else _TEXT if kind is ScalarNode else ""
 
-    def descend_resolver(self, parent: Any, index: Any) -> None:
+    def descend_resolver(self, current_node: Any, current_index: Any) -> None:
         return
 
     def ascend_resolver(self) -> None:
@@ -106,6 +103,26 @@ def read(text: str, start: int, end: int) -> Matter:
     return matter
 
 
+def places(block: str) -> dict[str, tuple[int, int, int]]:
+    """Gives for each top key of a valid block where its colon lies, and where its value starts and ends."""
+    root = _compose(block)
+    found: dict[str, tuple[int, int, int]] = {}
+    for left, right in root.value if isinstance(root, MappingNode) else ():
+        start, end = right.start_mark.index, right.end_mark.index
+        while end > start and block[end - 1] in " \t\r\n":
+            end -= 1
+        found.setdefault(left.value, (block.index(":", left.end_mark.index), start, end))
+    return found
+
+
+def _compose(block: str) -> Node | None:
+    parser = _Parser(block)
+    try:
+        return parser.get_single_node()
+    finally:
+        parser.dispose()
+
+
 def _fail(matter: Matter, block: str, line: int, message: str) -> None:
     code = "frontmatter-invalid"
     if conflict := _CONFLICT.search(block):
@@ -136,15 +153,11 @@ class _Reading:
         self.left, self.depth = _LARGEST, 0
 
     def run(self, block: str) -> None:
-        parser = _Parser(block)
-        try:
-            root = parser.get_single_node()
-        finally:
-            parser.dispose()
+        root = _compose(block)
         if root is None:
             return
-        if root.__class__ is not MappingNode:
-            if root.__class__ is ScalarNode and root.value in _NULL:
+        if not isinstance(root, MappingNode):
+            if isinstance(root, ScalarNode) and root.value in _NULL:
                 return
             raise _Invalid(root.start_mark.line, "The front matter is not a list of keys and values.")
         self.matter.metadata = self.mapping(root, top=True)
@@ -159,18 +172,18 @@ class _Reading:
         self.left -= 1
         if self.left < 0:
             raise _Invalid(node.start_mark.line, "The front matter's aliases repeat too much to be read.")
-        if node.__class__ is ScalarNode:
+        if isinstance(node, ScalarNode):
             return self.scalar(node, entity)
         self.depth += 1
         if self.depth > _DEEPEST:
             raise _Invalid(node.start_mark.line, "The front matter is nested too deeply.")
         if node.tag and node.tag not in _TAGS:
             raise _Invalid(node.start_mark.line, "The front matter holds a tag that names no plain value.")
-        result = self.sequence(node, entity) if node.__class__ is SequenceNode else self.mapping(node)
+        result = self.sequence(node, entity) if isinstance(node, SequenceNode) else self.mapping(node)
         self.depth -= 1
         return result
 
-    def mapping(self, node: MappingNode, top: bool = False) -> dict[str, Any]:
+    def mapping(self, node: Node, top: bool = False) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for left, right in node.value:
             if left.__class__ is not ScalarNode:
@@ -216,18 +229,12 @@ class _Reading:
             raise _Invalid(node.start_mark.line, "The front matter holds a tag that names no plain value.")
         return value
 
-    def plain(self, value: str, node: ScalarNode) -> Any:
-        if value in _NULL:
-            return None
-        if value in _BOOL:
-            return _BOOL[value]
-        if value[0] not in _NUMERIC:
-            return value
+    def plain(self, value: str, node: Node) -> Any:
         if (found := _DAY.match(value)) and not _real(found):
             self.warn("frontmatter-date", node.start_mark.line, f"{found[0].strip()} is no day of the calendar.")
-        return _number(value)
+        return plain(value)
 
-    def linked(self, node: ScalarNode) -> None:
+    def linked(self, node: Node) -> None:
         """Pairs the links of the value with those of its source, which escapes may spell otherwise."""
         start, end = self.place(node)
         values = [found[1] for found in _WIKI.finditer(node.value)]
@@ -258,15 +265,21 @@ def _real(found: re.Match[str]) -> bool:
     return True
 
 
+def plain(value: str) -> Any:
+    """Gives what a plain scalar means: null, a truth value, a number that prints as it is written, or the text."""
+    if value in _NULL:
+        return None
+    if value in _BOOL:
+        return _BOOL[value]
+    return _number(value) if value[0] in _NUMERIC else value
+
+
 def _number(value: str) -> Any:
     """Gives the number that prints as ``value``, else the text itself."""
-    if len(value) > _DIGITS:
+    if len(value) > _LONGEST or value[-1] not in _DIGITS:
         return value
-    kinds: tuple[Callable[[str], Any], ...] = (int, float)
-    for kind in kinds:
-        try:
-            number = kind(value)
-        except ValueError:
-            continue
-        return number if str(number) == value else value
-    return value
+    try:
+        number = int(value) if value.lstrip("-").isdecimal() else float(value)
+    except ValueError:
+        return value
+    return number if str(number) == value and abs(number) < _EXACT else value

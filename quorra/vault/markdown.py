@@ -26,6 +26,8 @@ _PARSER = pyromark.Markdown(
     | Options.ENABLE_MATH
 )
 _LEVELS = {"H1": 1, "H2": 2, "H3": 3, "H4": 4, "H5": 5, "H6": 6}
+Place = tuple[int, int]
+_LINKS = frozenset(("Link", "Image"))
 _SPACE = b" \t\r\n"
 _TRAIL = re.compile(rb"[\x80-\xbf]+")
 _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+:|//)")
@@ -155,7 +157,7 @@ class _Reader:
                 handler(self, None, span["start"], last)
         else:
             name, value = tag.popitem()
-            if name == "Link" or name == "Image":
+            if name in _LINKS:
                 self.open.append((value, len(self.words)))
             else:
                 _STARTS[name](self, value, span["start"], last)
@@ -281,7 +283,7 @@ class _Reader:
         for found in _ATTRIBUTE.finditer(source):
             group = found.lastindex or 1
             where, stop = found.span(group)
-            self.add("html", start + found.start(), start + found.end(), start + where, start + stop, "", escaped=html)
+            self.add("html", (start + found.start(), start + found.end()), (start + where, start + stop), "", html)
 
     def end_link(self, start: int, end: int, last: int) -> None:
         self.finish(start, end, last, "inline", "wiki")
@@ -299,18 +301,18 @@ class _Reader:
         if form == "Inline":
             tail = b"](" + value["dest_url"].encode() + b")"
             if self.data.endswith(tail, start, end):
-                self.add(kind, start, end, end - len(tail) + 2, end - 1, alias)
+                self.add(kind, (start, end), (end - len(tail) + 2, end - 1), alias)
                 return
             found = _DEST.search(self.data, last if last < end else start, end)
             if found:
                 group = found.lastindex or 2
-                self.add(kind, start, end, *found.span(group), alias, escaped=value["dest_url"])
+                self.add(kind, (start, end), found.span(group), alias, value["dest_url"])
         elif form in ("Autolink", "Email"):
-            self.add("autolink", start, end, start + 1, end - 1, alias)
+            self.add("autolink", (start, end), (start + 1, end - 1), alias)
         else:
             where = self.defined(value["id"])
             if where:
-                self.add("reference", start, end, *where, alias, escaped=value["dest_url"])
+                self.add("reference", (start, end), where, alias, value["dest_url"])
 
     def wiki(self, kind: LinkKind, start: int, end: int, mark: int) -> None:
         text = self.data[start:end].decode()
@@ -337,8 +339,9 @@ class _Reader:
                     self.definitions[_fold(key)] = found.span(found.lastindex or 2)
         return self.definitions.get(_fold(name))
 
-    def add(self, kind: LinkKind, start: int, end: int, where: int, stop: int, alias: str, escaped: Any = None) -> None:
-        """Adds a Markdown link whose written target lies at ``where`` to ``stop``."""
+    def add(self, kind: LinkKind, whole: Place, place: Place, alias: str, escaped: Any = None) -> None:
+        """Adds a Markdown link; ``escaped`` is its target free of escapes, or html where entities stand in it."""
+        (start, end), (where, stop) = whole, place
         written = self.data[where:stop].decode()
         target = html.unescape(written) if escaped is html else escaped or written
         anchor = ""

@@ -6,9 +6,7 @@ from typing import Any, Literal
 
 Severity = Literal["error", "warning", "info"]
 BlockKind = Literal["paragraph", "item", "task", "code", "table", "quote", "html", "math"]
-LinkKind = Literal[
-    "wiki", "embed", "inline", "image", "reference", "autolink", "html", "frontmatter", "entity"
-]
+LinkKind = Literal["wiki", "embed", "inline", "image", "reference", "autolink", "html", "frontmatter", "entity"]
 
 
 @dataclass(frozen=True, slots=True)

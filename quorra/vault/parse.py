@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from quorra.vault import frontmatter, markdown
-from quorra.vault.note import Block, Heading, Issue, Link, Note, Span
+from quorra.vault.note import Block, Heading, Issue, Note, Span
 
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 _DATES = ("date", "created", "updated")

@@ -1,0 +1,120 @@
+"""Resolves links to the files of a vault, as Obsidian and CommonMark readers do.
+
+A wikilink is found by its path, its path tail or its bare name; a Markdown
+link by the path it spells, relative to its note or, with a leading slash or
+where nothing lies there, to the vault. Case and Unicode form never matter, a whole part of a name always
+does. Where several files answer, the nearest one is meant: the note's own
+folder, then the fewest steps through the folders, then the shorter path, then
+the first by name.
+"""
+
+import posixpath
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from quorra.vault.note import Link
+
+EXTERNAL: Final = "EXTERNAL"
+SELF: Final = "SELF"
+_URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+:|//)")
+_WIKI = ("wiki", "embed", "frontmatter", "entity")
+_INDEXES = ("index", "readme", "overview", "_index")
+
+
+def fold(name: str) -> str:
+    """Gives the form under which names are equal, whatever their case or Unicode form."""
+    if name.isascii():
+        return name.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+class Names:
+    """An index over a vault's files, built once; ``paths`` are relative to the vault, with their endings."""
+
+    __slots__ = ("_last", "_whole")
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._whole: dict[str, str] = {}
+        self._last: dict[str, list[str]] = {}
+        for path in sorted(paths):
+            folded = fold(path)
+            self._whole.setdefault(folded, path)
+            name = folded.rpartition("/")[2]
+            self._last.setdefault(name, []).append(path)
+
+    def whole(self, path: str) -> str | None:
+        """Gives the file at a path, written with or without ``.md``; the exact spelling wins over a folded one."""
+        folded = fold(path)
+        return self._whole.get(folded + ".md") or self._whole.get(folded)
+
+    def tails(self, path: str) -> list[str]:
+        """Gives the files whose path ends in all parts of ``path``, written with or without ``.md``."""
+        folded = fold(path)
+        for key in (folded + ".md", folded):
+            files = self._last.get(key.rpartition("/")[2], ())
+            found = [file for file in files if f"/{fold(file)}".endswith(f"/{key}")]
+            if found:
+                return found
+        return []
+
+
+def resolve(link: Link, source: str, names: Names) -> str | None:
+    """Gives the file that a link of the note ``source`` reaches: its path, None, EXTERNAL or SELF."""
+    target = link.target
+    if link.kind in _WIKI:
+        return _wiki(target, source, names)
+    if link.kind == "autolink" or _URL.match(target):
+        return EXTERNAL
+    if not target:
+        return SELF
+    found = _written(target, posixpath.dirname(source), names)
+    if found is None and not target.startswith(("/", ".")):
+        return names.whole(posixpath.normpath(target))
+    return found
+
+
+def _written(target: str, folder: str, names: Names) -> str | None:
+    """Follows a path as it is spelled; a folder stands for the page that opens it."""
+    path = target.lstrip("/") if target.startswith("/") else f"{folder}/{target}"
+    path = posixpath.normpath(path).lstrip("/")
+    if path == ".." or path.startswith("../"):
+        return None
+    prefix = "" if path == "." else path
+    if prefix and (found := names.whole(prefix)):
+        return found
+    opening = (names.whole(f"{prefix}/{name}" if prefix else name) for name in _INDEXES)
+    return next((found for found in opening if found), None)
+
+
+def _wiki(target: str, source: str, names: Names) -> str | None:
+    if not target:
+        return SELF
+    if "://" in target:
+        return EXTERNAL
+    folder = posixpath.dirname(source)
+    if target.startswith(("/", "./", "../")):
+        return _written(target, folder, names)
+    path = target.strip("/")
+    if found := names.whole(path):
+        return found
+    if "/" in path and (found := names.whole(f"{folder}/{path}")):
+        return found
+    return min(names.tails(path), key=lambda file: _distance(file, folder), default=None)
+
+
+def _distance(file: str, folder: str) -> tuple[int, int, str]:
+    """Counts the steps from a folder to a file's, then its depth; the name settles what is left."""
+    there = posixpath.dirname(file)
+    left, right = folder.split("/") if folder else [], there.split("/") if there else []
+    pairs = enumerate(zip(left, right, strict=False))
+    shared = next((at for at, (one, other) in pairs if one != other), min(len(left), len(right)))
+    return len(left) + len(right) - 2 * shared, len(right), file
+
+
+def kind(result: str | None) -> Literal["dangling", "external", "self", "file"]:
+    """Names what a resolution found."""
+    if result is None:
+        return "dangling"
+    return "external" if result == EXTERNAL else "self" if result == SELF else "file"

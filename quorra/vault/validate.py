@@ -1,0 +1,128 @@
+"""Validates notes against the schema that makes them easy to find and to quote.
+
+The schema of a good note: front matter with ``title`` (text), ``created`` and
+``updated`` (bare ISO dates), ``tags`` (a list of words) and ``entities`` (a
+list of vault paths without ``.md``), of which only a title is needed, and that
+may be the first heading instead; below it the summary lead, which is a first
+paragraph of at least five words that says what the note holds, in any note
+long enough to need one. Times are written as dates, links lead somewhere.
+
+Severities: an error forbids Quorra to write the note, a warning asks for a
+hand's attention, an info is a wish. Codes: ``frontmatter-*`` (what a parse
+found), ``not-utf8``, ``title-missing``, ``title-repeated``, ``date-format``,
+``tags-format``, ``entities-format``, ``dangling-link``, ``relative-date``,
+``no-summary-lead``, ``conflict-markers``.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+from quorra.vault.note import Issue, Link, Note
+
+Resolve = Callable[[Link], str | None]
+
+_UNIT = r"(?:day|night|week|weekend|month|quarter|year|spring|summer|autumn|fall|winter)"
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_MONTH = r"(?:january|february|march|april|(?-i:May)|june|july|august|september|october|november|december)"
+_NUMBER = r"(?:\d{1,2}|an?|one|two|three|four|five|six|seven|eight|nine|ten|a few|several|a couple of)"
+_RELATIVE = re.compile(
+    rf"\b(?:yesterday|today|tomorrow|tonight|the\sday\s(?:before\syesterday|after\stomorrow)"
+    rf"|(?:last|next|this coming|this past)\s(?:{_UNIT}|{_DAY}|{_MONTH})"
+    rf"|this\s(?:week|weekend|month|quarter|year|spring|summer|autumn|fall|winter|{_DAY}|{_MONTH}|morning|evening)"
+    rf"|{_NUMBER}\s(?:minute|hour|day|week|month|year)s?\sago"
+    rf"|{_NUMBER}\s(?:day|week|month|year)s?\sfrom\snow)\b",
+    re.IGNORECASE,
+)
+_BEFORE = re.compile(r"(?:\b(?:every|each|per)\s|[-\u2010]|[`\"'\u2018\u201c\u00ab\u201e]|\[\[)$", re.IGNORECASE)
+_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:$|[T ])")
+_PROSE = ("paragraph", "item", "task", "quote")
+_MARKS = re.compile(r"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
+_LEAD_WORDS = 5
+
+
+def note(value: Note, resolve: Resolve) -> list[Issue]:
+    """Gives every issue of a note in order of its lines; ``resolve`` follows one of its links."""
+    found = [
+        *value.issues,
+        *_title(value),
+        *_fields(value),
+        *_lead(value),
+        *_times(value),
+        *_conflict(value),
+        *(_dangling(link) for link in value.links if resolve(link) is None),
+    ]
+    return sorted(found, key=lambda issue: (issue.line, issue.code))
+
+
+def _title(value: Note) -> Iterator[Issue]:
+    if not value.title and (value.blocks or value.metadata):
+        message = "The note has no title: give it one in its front matter, or a heading."
+        yield Issue("warning", "title-missing", 1, message)
+    tops = [heading for heading in value.headings if heading.level == 1]
+    for heading in tops[1:]:
+        if heading.text == tops[0].text:
+            yield Issue("info", "title-repeated", heading.line, "The same top heading stands above already.")
+
+
+def _fields(value: Note) -> Iterator[Issue]:
+    metadata = value.metadata
+    for key in ("created", "updated"):
+        written = metadata.get(key)
+        if written is not None and not (isinstance(written, str) and _ISO.match(written)):
+            yield Issue("warning", "date-format", _line(value, key), f"{key} is no ISO date such as 2026-05-12.")
+    tags = metadata.get("tags")
+    if tags is not None and not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
+        yield Issue("info", "tags-format", _line(value, "tags"), "tags is read, but a list of words is clearer.")
+    entities = metadata.get("entities")
+    if entities is None:
+        return
+    if not isinstance(entities, list) or not all(isinstance(name, str) for name in entities):
+        message = "entities is no list of vault paths."
+        yield Issue("warning", "entities-format", _line(value, "entities"), message)
+
+
+def _line(value: Note, key: str) -> int:
+    found = re.search(rf"^{re.escape(key)}[ \t]*:", value.text[: value.body_start], re.MULTILINE)
+    return value.text.count("\n", 0, found.start()) + 1 if found else 1
+
+
+def _lead(value: Note) -> Iterator[Issue]:
+    """Asks for a summary lead where the first thing below the title is no sentence."""
+    body = [block for block in value.blocks if block.span.start >= value.body_start]
+    top = 0 if value.headings and value.headings[0].level == 1 else -1
+    lead = next((block for block in body if block.heading <= top and block.kind == "paragraph"), None)
+    first = body[0] if body else None
+    if first is None or (lead is first and len(lead.text.split()) >= _LEAD_WORDS):
+        return
+    message = "The first paragraph under the title does not say what the note holds."
+    yield Issue("info", "no-summary-lead", first.lines[0], message)
+
+
+def _times(value: Note) -> Iterator[Issue]:
+    """Looks in the source, code spans blanked, so that the line is exact; one finding a block is enough."""
+    for block in value.blocks:
+        if block.kind not in _PROSE or not _RELATIVE.search(block.text):
+            continue
+        source = value.text[block.span.start : block.span.end]
+        if "`" in source:
+            source = _CODE.sub(lambda found: " " * len(found[0]), source)
+        for found in _RELATIVE.finditer(source):
+            if not _BEFORE.search(source[: found.start()]):
+                line = block.lines[0] + source.count("\n", 0, found.start())
+                message = f"“{found[0]}” can't be dated once time has passed: write the date."
+                yield Issue("warning", "relative-date", line, message)
+                break
+
+
+def _conflict(value: Note) -> Iterator[Issue]:
+    start = value.body_start
+    if "<<<<<<< " not in value.text[start:] or not (found := _MARKS.search(value.text, start)):
+        return
+    if not any(b.kind == "code" and b.span.start <= found.start() < b.span.end for b in value.blocks):
+        line = value.text.count("\n", 0, found.start()) + 1
+        yield Issue("error", "conflict-markers", line, "A merge conflict is not settled here: keep one side.")
+
+
+def _dangling(link: Link) -> Issue:
+    return Issue("warning", "dangling-link", link.line, f"The link to {link.target} leads to no file.")
