@@ -1,0 +1,163 @@
+"""The index as its callers see it: caught up, embedded and searched; any number of processes may share one."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+
+from quorra.access.window import Window
+from quorra.index import catch_up, embedding, passages, search
+from quorra.index.found import Found, Mode
+from quorra.index.source import Source
+from quorra.index.store import catalogue
+from quorra.index.store import manifest as manifests
+from quorra.index.store.cache import Cache
+from quorra.index.store.catalogue import Document
+from quorra.index.store.manifest import IndexBusy, Manifest
+from quorra.inference.protocol import Embedder
+from quorra.ledger.change import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How far the index is and what was done to bring it there.
+
+    ``embedded`` counts texts sent to the embedder, ``reused`` passages whose
+    vector was known already, ``pending`` passages not embedded yet.
+    """
+
+    commit: str | None
+    dirty: int
+    documents: int
+    passages: int
+    embedded: int
+    reused: int
+    pending: int
+    problems: int
+    seconds: float
+
+
+class Index:
+    """One home's index; ``embedder`` is called when a first vector is needed.
+
+    ``steps`` is told the name of each step of writing before it begins.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        cache: Path,
+        source: Source,
+        embedder: Callable[[], Embedder] | None = None,
+        *,
+        steps: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._folder = folder
+        self._source = source
+        self._embedder = embedder
+        self._writer = catch_up.Writer(folder, Cache(cache), source, steps)
+        self._running: threading.Thread | None = None
+        self._starting = threading.Lock()
+
+    def catch_up(self, *, wait: float | None = None, rebuild: bool = False) -> Report:
+        """Brings words, links and known vectors up to what is on disk; embeds nothing.
+
+        Raises IndexBusy where another process holds the lock for longer than ``wait`` seconds.
+        """
+        start = perf_counter()
+        snapshot = self._source.snapshot()
+        manifest = self.manifest()
+        reused = 0
+        if rebuild or not catch_up.current(manifest, snapshot):
+            manifest, reused = self._writer.run(snapshot, wait, rebuild)
+        assert manifest is not None
+        return _report(manifest, 0, reused, perf_counter() - start)
+
+    def embed(self, *, seconds: float | None = None, progress: Callable[[str], None] = lambda _: None) -> Report:
+        """Embeds pending passages, all of them or for about ``seconds``; what the cache knows is not embedded again."""
+        start = perf_counter()
+        manifest = self.manifest()
+        if manifest is None:
+            self.catch_up()
+            manifest = self.manifest()
+        assert manifest is not None
+        if self._embedder is None or not manifest.pending:
+            return _report(manifest, 0, 0, perf_counter() - start)
+        done = embedding.run(self._writer, manifest, self._embedder(), seconds, progress)
+        return _report(done.manifest, done.embedded, done.reused, perf_counter() - start)
+
+    def search(
+        self,
+        question: str,
+        *,
+        k: int = 10,
+        mode: Mode = "hybrid",
+        window: Window,
+        per_note: bool = True,
+        wait: float | None = 0.5,
+    ) -> Found:
+        """Finds passages, one a note unless ``per_note`` is off.
+
+        Waits up to ``wait`` seconds for a catch-up, then answers from what was last published;
+        with None it doesn't look at the disk at all.
+        """
+        snapshot = None if wait is None else self._source.snapshot()
+        if snapshot is not None and wait:
+            self._freshen(snapshot, wait)
+        manifest = self.manifest()
+        if manifest is None:
+            return Found(None, self._source.behind(None, snapshot.head) if snapshot else 0, 0, ())
+        behind = 0
+        if snapshot is not None and manifest.commit != snapshot.head:
+            behind = self._source.behind(manifest.commit, snapshot.head)
+        found = search.run(self._writer.tables, manifest, question, k, mode, window, per_note)
+        return replace(found, behind=behind)
+
+    def manifest(self) -> Manifest | None:
+        """Reads the last published manifest."""
+        return manifests.read(self._folder, passages.RECIPE)
+
+    def documents(self) -> list[Document]:
+        """Lists the notes that are indexed, ordered by path."""
+        manifest = self.manifest()
+        return catalogue.documents(self._folder / manifest.catalogue) if manifest and manifest.catalogue else []
+
+    def readable(self) -> bool:
+        """Tells whether a published index can be opened and asked."""
+        manifest = self.manifest()
+        if manifest is None:
+            return False
+        for shelf in manifest.shelves.values():
+            self._writer.tables.read(shelf).count_rows()
+        return True
+
+    def close(self) -> None:
+        """Lets a catch-up that is under way finish."""
+        if self._running is not None:
+            self._running.join()
+
+    def _freshen(self, snapshot: Snapshot, wait: float) -> None:
+        manifest = self.manifest()
+        if catch_up.current(manifest, snapshot):
+            return
+        with self._starting:
+            if self._running is None or not self._running.is_alive():
+                self._running = threading.Thread(target=self._quietly, args=(snapshot,), name="quorra-catch-up")
+                self._running.daemon = True
+                self._running.start()
+            running = self._running
+        running.join(None if manifest is None else wait)
+
+    def _quietly(self, snapshot: Snapshot) -> None:
+        try:
+            self._writer.run(snapshot, 30.0, False)
+        except IndexBusy:
+            return
+
+
+def _report(manifest: Manifest, embedded: int, reused: int, seconds: float) -> Report:
+    return Report(
+        manifest.commit, len(manifest.dirty), manifest.documents, manifest.passages, embedded, reused,
+        manifest.pending, manifest.problems, seconds,
+    )  # fmt: skip

@@ -1,0 +1,240 @@
+"""Cuts a note into passages: at headings and paragraphs, about 120 tokens each."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quorra.index import terms
+from quorra.vault.note import Block, Note
+
+RECIPE = "1"
+SIZE = 520
+TERSE = 6
+
+_SENTENCE = re.compile(r"(?<=[.!?])[\"'’”)]*\s+|(?<=[。！？])|\n+")
+_WIDE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a note.
+
+    ``text`` is the source's own characters at ``lines``; ``words`` is what
+    full text searches, and its first ``embeds`` characters are what is
+    embedded (0: nothing is).
+    """
+
+    part: int
+    lines: tuple[int, int]
+    heading: str
+    text: str
+    words: str
+    embeds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A note's passages and, for full text over whole notes, all its words once."""
+
+    passages: tuple[Passage, ...]
+    whole: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    heading: int
+    visible: str
+    terse: bool
+    start: int
+    end: int
+    lines: tuple[int, int]
+
+
+def cut(note: Note) -> Cut:
+    """Cuts a note; a note without any text still has one passage, found by its name."""
+    groups = list(_groups(list(_pieces(note))))
+    about = _about(note)
+    bare = not any(_prose(group) for group in groups)
+    passages = tuple(
+        _passage(note, part, group, about if part == 0 else "", bare and part == 0)
+        for part, group in enumerate(groups or [()])
+    )
+    return Cut(passages, _whole(note, groups, about))
+
+
+def size(text: str) -> int:
+    """Estimates a text's length in characters of English, from the tokens that it makes."""
+    return len(text) if text.isascii() else len(text) + 3 * len(_WIDE.findall(text))
+
+
+def day(date: str | None) -> str:
+    """Spells an ISO date as a reader says it, ``8 May 2023``; empty where there is none."""
+    if not date or not re.fullmatch(r"\d{4}-\d\d-\d\d", date[:10]) or not 1 <= int(date[5:7]) <= 12:
+        return date or ""
+    return f"{int(date[8:10])} {_MONTHS[int(date[5:7]) - 1]} {date[:4]}"
+
+
+def _pieces(note: Note) -> Iterator[_Piece]:
+    filled = {block.heading for block in note.blocks}
+    empty = [at for at in range(len(note.headings)) if at not in filled and not _opens(note, at)]
+    blocks = list(note.blocks)
+    while blocks or empty:
+        if empty and (not blocks or empty[0] < blocks[0].heading):
+            heading = note.headings[empty[0]]
+            span, line = heading.span, heading.line
+            yield _Piece(empty.pop(0), "", False, span.start, span.end, (line, line))
+        else:
+            yield from _split(note, blocks.pop(0))
+
+
+def _opens(note: Note, at: int) -> bool:
+    return at + 1 < len(note.headings) and note.headings[at + 1].level > note.headings[at].level
+
+
+def _split(note: Note, block: Block) -> Iterator[_Piece]:
+    terse = block.kind == "task" or (block.kind == "item" and len(block.text.split()) < TERSE)
+    whole = _Piece(block.heading, block.text, terse, block.span.start, block.span.end, block.lines)
+    if size(block.text) <= SIZE * 5 // 4:
+        yield whole
+        return
+    source, at, line = note.text, block.span.start, block.lines[0]
+    chunks = list(_chunks(block.text))
+    for chunk in chunks:
+        end = block.span.end if chunk is chunks[-1] else _reach(source, at, block.span.end, chunk)
+        last = min(line + source.count("\n", at, max(at, end - 1)), block.lines[1])
+        yield _Piece(block.heading, chunk, terse, at, end, (line, last))
+        line = min(line + source.count("\n", at, end), block.lines[1])
+        at = end
+
+
+def _chunks(text: str) -> Iterator[str]:
+    sentences = [part for part in _sentences(text) if part]
+    total = sum(map(size, sentences))
+    share = total / max(1, round(total / SIZE))
+    held, room = "", share
+    for sentence in sentences:
+        if held and size(held) + size(sentence) / 2 > room:
+            yield held
+            held = ""
+        held += sentence
+    if held:
+        yield held
+
+
+def _sentences(text: str) -> Iterator[str]:
+    at = 0
+    for match in _SENTENCE.finditer(text):
+        yield from _strips(text[at : match.end()])
+        at = match.end()
+    yield from _strips(text[at:])
+
+
+def _strips(sentence: str) -> Iterator[str]:
+    while size(sentence) > SIZE:
+        room = SIZE if sentence.isascii() else SIZE // 4
+        at = sentence.rfind(" ", room // 2, room) + 1 or room
+        yield sentence[:at]
+        sentence = sentence[at:]
+    yield sentence
+
+
+def _reach(source: str, at: int, end: int, chunk: str) -> int:
+    exact = chunk.rstrip()
+    if source.startswith(exact, at):
+        at += len(exact)
+    else:
+        for word in chunk.split():
+            found = source.find(word, at, min(end, at + 400))
+            at = found + len(word) if found >= 0 else at
+    while at < end and source[at].isspace():
+        at += 1
+    return at
+
+
+def _groups(pieces: Sequence[_Piece]) -> Iterator[tuple[_Piece, ...]]:
+    held: list[_Piece] = []
+    filled = 0
+    for piece in pieces:
+        more = size(piece.visible)
+        if held and (piece.heading != held[0].heading or filled + more > SIZE):
+            yield tuple(held)
+            held, filled = [], 0
+        held.append(piece)
+        filled += more
+    if held:
+        yield tuple(held)
+
+
+def _passage(note: Note, part: int, group: Sequence[_Piece], about: str, bare: bool) -> Passage:
+    trail = _trail(note, group[0].heading) if group else ()
+    heading = " > ".join(trail)
+    prose = _prose(group)
+    first = ", ".join(filter(None, (note.title, day(note.date))))
+    head = "\n".join(filter(None, (first, " > ".join(name for name in trail if name != note.title))))
+    embedded = "\n".join(filter(None, (head, prose))) if prose or bare else ""
+    rest = [] if embedded else [head]
+    rest += [note.date or ""] + [piece.visible for piece in group if piece.terse or not prose] + [about]
+    words = terms.searched("\n".join(filter(None, (embedded, *rest))))
+    lines, text = _source(note, group)
+    return Passage(part, lines, heading, text, words, len(embedded))
+
+
+def _prose(group: Sequence[_Piece]) -> str:
+    return "\n".join(piece.visible.strip() for piece in group if not piece.terse and piece.visible.strip())
+
+
+def _source(note: Note, group: Sequence[_Piece]) -> tuple[tuple[int, int], str]:
+    if not group:
+        return (1, max(1, note.text.count("\n") + (not note.text.endswith("\n")))), note.text
+    lines = (group[0].lines[0], max(piece.lines[1] for piece in group))
+    return lines, note.text[group[0].start : group[-1].end].rstrip()
+
+
+def _trail(note: Note, at: int) -> tuple[str, ...]:
+    trail: list[str] = []
+    level = 7
+    while at >= 0 and level > 1:
+        if note.headings[at].level < level:
+            level = note.headings[at].level
+            trail.append(note.headings[at].text)
+        at -= 1
+    return tuple(reversed(trail))
+
+
+def _whole(note: Note, groups: Sequence[Sequence[_Piece]], about: str) -> str:
+    texts = [note.title, day(note.date), note.date or "", about]
+    texts += [heading.text for heading in note.headings if heading.text != note.title]
+    texts += [piece.visible for group in groups for piece in group]
+    return terms.searched("\n".join(filter(None, texts)))
+
+
+def _about(note: Note) -> str:
+    name = note.path.removesuffix(".md").strip("/")
+    return "\n".join([name.replace("/", " "), *_strings(note.metadata, note.title)])
+
+
+def _strings(value: Any, title: str) -> Iterator[str]:
+    if isinstance(value, str):
+        if value != title:
+            yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _strings(each, title)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _strings(each, title)

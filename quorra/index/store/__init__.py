@@ -1,0 +1,1 @@
+"""What the index keeps on disk: the manifest, LanceDB tables, the DuckDB catalogue and the vector cache."""

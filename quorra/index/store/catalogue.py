@@ -1,0 +1,98 @@
+"""Documents, links and tags in DuckDB: one generation file a publication, never edited in place."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_TABLES = """
+CREATE TABLE documents (path VARCHAR, file VARCHAR, blob VARCHAR, domain VARCHAR, title VARCHAR, date VARCHAR,
+    passages INTEGER, problems INTEGER);
+CREATE TABLE links (path VARCHAR, place INTEGER, line INTEGER, kind VARCHAR, text VARCHAR, target VARCHAR,
+    anchor VARCHAR, alias VARCHAR);
+CREATE TABLE tags (path VARCHAR, tag VARCHAR);
+"""
+DOCUMENTS = ("path", "file", "blob", "domain", "title", "date", "passages", "problems")
+LINKS = ("path", "place", "line", "kind", "text", "target", "anchor", "alias")
+TAGS = ("path", "tag")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A note as the index knows it: its public path, its file from the repository's root, and its blob."""
+
+    path: str
+    file: str
+    blob: str
+    domain: str
+    title: str
+    date: str | None
+    passages: int
+    problems: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a batch of notes adds to the catalogue, as Arrow tables."""
+
+    documents: "pa.Table"
+    links: "pa.Table"
+    tags: "pa.Table"
+
+
+def edit(folder: Path, old: str, new: str, gone: Sequence[str], added: Rows) -> tuple[int, int]:
+    """Writes generation ``new`` as ``old`` without the files ``gone`` and with rows added.
+
+    Gives the number of documents and of their problems.
+    """
+    import duckdb
+    import pyarrow as pa
+
+    fresh = folder / f"{new}.part"
+    fresh.unlink(missing_ok=True)
+    if old:
+        shutil.copyfile(folder / old, fresh)
+    with duckdb.connect(str(fresh), config={"threads": 1}) as base:
+        if not old:
+            base.execute(_TABLES)
+        base.execute("BEGIN")
+        if old and gone:
+            base.register("gone_files", pa.table({"file": pa.array(gone, pa.string())}))
+            paths = "SELECT path FROM documents WHERE file IN (SELECT file FROM gone_files)"
+            for table in ("links", "tags", "documents"):
+                base.execute(f"DELETE FROM {table} WHERE path IN ({paths})")
+        for name, rows in (("documents", added.documents), ("links", added.links), ("tags", added.tags)):
+            if rows.num_rows:
+                base.register("added_rows", rows)
+                base.execute(f"INSERT INTO {name} SELECT * FROM added_rows")
+                base.unregister("added_rows")
+        base.execute("COMMIT")
+        base.execute("CHECKPOINT")
+        counted = base.execute("SELECT count(*), coalesce(sum(problems), 0)::BIGINT FROM documents").fetchone()
+    (folder / f"{new}.part.wal").unlink(missing_ok=True)
+    os.replace(fresh, folder / new)
+    assert counted is not None
+    return int(counted[0]), int(counted[1])
+
+
+def query(file: Path, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    """Runs one read-only query on a generation."""
+    import duckdb
+
+    with duckdb.connect(str(file), read_only=True, config={"threads": 1}) as base:
+        return base.execute(sql, list(parameters)).fetchall()
+
+
+def documents(file: Path, files: Sequence[str] | None = None) -> list[Document]:
+    """Lists the documents of some repository paths, or all, ordered by path."""
+    columns = ", ".join(DOCUMENTS)
+    if files is None:
+        rows = query(file, f"SELECT {columns} FROM documents ORDER BY path")
+    else:
+        rows = query(file, f"SELECT {columns} FROM documents WHERE file IN (SELECT unnest(?)) ORDER BY path", [files])
+    return [Document(*row) for row in rows]

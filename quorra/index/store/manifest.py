@@ -1,0 +1,135 @@
+"""The one file that says which catalogue and which table versions belong together, and the writers' lock."""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from quorra.errors import QuorraError
+
+FORMAT = 1
+FILE = "manifest.json"
+KEEP = 3600.0
+
+
+class IndexBusy(QuorraError):
+    """Another process holds the index's lock for longer than the caller waits."""
+
+    code = "index_busy"
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """One domain's table: its name, the version that belongs to this manifest, and what is in it.
+
+    ``rows`` counts passages, ``keyed`` those that are to be embedded, ``stale``
+    the rows added or removed since full text was last built, ``loose`` the
+    vectors added since the vector index was (all, while there is none).
+    """
+
+    table: str
+    version: int
+    rows: int = 0
+    keyed: int = 0
+    vectors: int = 0
+    stale: int = 0
+    loose: int = 0
+    trained: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A published state of the index.
+
+    ``dirty`` is the snapshot's: paths from the repository's root, with the
+    blob that was indexed; ``uncommitted`` are their public names. ``embedder`` is empty until a first text is embedded.
+    """
+
+    recipe: str
+    generation: int = 0
+    commit: str | None = None
+    dirty: Mapping[str, str | None] = field(default_factory=dict)
+    uncommitted: Sequence[str] = ()
+    catalogue: str = ""
+    shelves: Mapping[str, Shelf] = field(default_factory=dict)
+    embedder: str = ""
+    dim: int = 0
+    documents: int = 0
+    problems: int = 0
+    format: int = FORMAT
+
+    @property
+    def passages(self) -> int:
+        """Counts passages."""
+        return sum(shelf.rows for shelf in self.shelves.values())
+
+    @property
+    def pending(self) -> int:
+        """Counts passages that are to be embedded and are not yet."""
+        return sum(shelf.keyed - shelf.vectors for shelf in self.shelves.values())
+
+    def after(self, **changes: object) -> "Manifest":
+        """Gives the next generation with some fields changed."""
+        return replace(self, generation=self.generation + 1, **changes)  # type: ignore[arg-type]
+
+
+def read(folder: Path, recipe: str) -> Manifest | None:
+    """Reads the last published manifest; None where there is none that this version understands."""
+    try:
+        table = json.loads((folder / FILE).read_bytes())
+    except (OSError, ValueError):
+        return None
+    if not isinstance(table, dict) or table.get("format") != FORMAT or table.get("recipe") != recipe:
+        return None
+    shelves = {name: Shelf(**shelf) for name, shelf in table.pop("shelves").items()}
+    return Manifest(**table, shelves=shelves)
+
+
+def publish(folder: Path, manifest: Manifest) -> None:
+    """Makes a manifest the one that readers open, all at once."""
+    fresh = folder / f"{FILE}.new"
+    with fresh.open("w", encoding="utf-8") as file:
+        json.dump(asdict(manifest), file)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.rename(folder / FILE)
+
+
+@contextmanager
+def locked(folder: Path, wait: float | None = None) -> Iterator[None]:
+    """Holds the writers' lock; raises IndexBusy after ``wait`` seconds, waits for ever with None."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _take(file, folder, wait)
+        yield
+    finally:
+        os.close(file)
+
+
+def _take(file: int, folder: Path, wait: float | None) -> None:
+    if wait is None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return
+    until = time.monotonic() + wait
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise IndexBusy(
+                    f"Another process is writing the index in {folder}.", "Try again in a moment."
+                ) from None
+            time.sleep(0.01)
+
+
+def sweep(folder: Path, manifest: Manifest) -> None:
+    """Removes catalogues that were superseded more than an hour ago, and what a dead writer left."""
+    for file in folder.glob("catalogue-*"):
+        if file.name != manifest.catalogue and time.time() - file.stat().st_mtime > KEEP:
+            file.unlink(missing_ok=True)

@@ -1,0 +1,208 @@
+"""LanceDB: one table a domain, holding passages for full text and vectors for meaning.
+
+A passage has a row with its words; once it is embedded it has a second row
+with its vector, so that embedding only ever appends and leaves the words and
+their statistics alone. The first passage of a note also carries all words of
+the note.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from quorra.index.rank import Spot
+from quorra.index.store import lance
+from quorra.index.store.manifest import KEEP, Shelf
+
+Vectors = npt.NDArray[np.float32]
+PASSAGES = pa.schema(
+    [
+        ("path", pa.string()),
+        ("part", pa.int32()),
+        ("first", pa.int32()),
+        ("last", pa.int32()),
+        ("heading", pa.string()),
+        ("text", pa.string()),
+        ("words", pa.string()),
+        ("whole", pa.string()),
+        ("embeds", pa.int32()),
+        ("key", pa.binary()),
+        ("blob", pa.string()),
+        ("title", pa.string()),
+        ("date", pa.string()),
+    ]
+)
+_AT_ONCE = 500
+_ALL = 100_000_000
+
+
+class Tables:
+    """The tables of one index; readers see the versions that a manifest names, the writer the newest."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._base: Any = None
+        self._open: dict[tuple[str, int], Any] = {}
+
+    def read(self, shelf: Shelf) -> Any:
+        """Opens a table at the version that belongs to a manifest."""
+        key = (shelf.table, shelf.version)
+        table = self._open.get(key)
+        if table is None:
+            table = self._connect().open_table(shelf.table)
+            table.checkout(shelf.version)
+            self._open = {old: kept for old, kept in self._open.items() if old[0] != shelf.table}
+            self._open[key] = table
+        return table
+
+    def write(self, domain: str, shelf: Shelf | None, dim: int) -> Any:
+        """Opens a table for writing, put back to the manifest's version where a writer died beyond it."""
+        base = self._connect()
+        if shelf is None:
+            schema = PASSAGES.append(pa.field("vector", pa.list_(pa.float32(), dim))) if dim else PASSAGES
+            base.drop_table(name(domain), ignore_missing=True)
+            return base.create_table(name(domain), schema=schema)
+        table = base.open_table(shelf.table)
+        if table.version != shelf.version:
+            table.checkout(shelf.version)
+            table.restore()
+        return table
+
+    def _connect(self) -> Any:
+        if self._base is None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._base = lance.lancedb().connect(str(self._folder))
+        return self._base
+
+
+def name(domain: str) -> str:
+    """Names a domain's table; distinct domains never share one."""
+    plain = re.sub(r"[^A-Za-z0-9-]", "_", domain)
+    return plain if plain == domain else f"{plain}-{hashlib.sha256(domain.encode()).hexdigest()[:12]}"
+
+
+def drop(table: Any, paths: Sequence[str]) -> int:
+    """Removes every row of some notes; gives the number removed."""
+    before = table.count_rows()
+    for at in range(0, len(paths), _AT_ONCE):
+        table.delete(f"path IN ({quoted(paths[at : at + _AT_ONCE])})")
+    return int(before - table.count_rows())
+
+
+def quoted(values: Iterable[str]) -> str:
+    """Writes strings as SQL literals."""
+    return ", ".join("'" + value.replace("'", "''") + "'" for value in values)
+
+
+def give(table: Any, dim: int) -> None:
+    """Gives a table room for vectors of ``dim`` numbers, dropping those of another embedder."""
+    table.delete("words IS NULL")
+    if "vector" in table.schema.names:
+        table.drop_columns(["vector"])
+    table.add_columns(pa.field("vector", pa.list_(pa.float32(), dim)))
+
+
+def add(table: Any, passages: pa.Table | None, vectors: Mapping[tuple[str, int, bytes], Vectors]) -> None:
+    """Adds passages and, under path, part and key, vectors of passages: one append for all."""
+    parts = [passages] if passages is not None else []
+    if vectors:
+        paths, numbers, keys = zip(*vectors, strict=True)
+        field = table.schema.field("vector")
+        flat = pa.array(np.concatenate(list(vectors.values())).astype(np.float32))
+        column = pa.FixedSizeListArray.from_arrays(flat, field.type.list_size)
+        names = ["path", "part", "key", "vector"]
+        parts.append(pa.table([pa.array(paths), pa.array(numbers, pa.int32()), pa.array(keys), column], names=names))
+    if parts:
+        whole = pa.concat_tables(parts, promote_options="default")
+        table.add(pa.table([_column(whole, field) for field in table.schema], schema=table.schema))
+
+
+def _column(rows: pa.Table, field: pa.Field) -> Any:
+    if field.name in rows.schema.names:
+        return rows[field.name].cast(field.type)
+    return pa.nulls(rows.num_rows, field.type)
+
+
+def missing(table: Any) -> dict[tuple[str, int, bytes], str]:
+    """Gives the texts that are to be embedded and have no vector yet, under path, part and key."""
+    wanted = _named(table, "embeds > 0", ["path", "part", "key", "embeds"])
+    there = _named(table, "words IS NULL", ["path", "part"])
+    known = set(zip(there["path"].to_pylist(), there["part"].to_pylist(), strict=True))
+    columns = (wanted[name].to_pylist() for name in ("path", "part", "key"))
+    lacking = {spot for spot in zip(*columns, strict=True) if spot[:2] not in known}
+    if not lacking:
+        return {}
+    paths = {path for path, _, _ in lacking}
+    where = "embeds > 0" if len(paths) > _AT_ONCE else f"embeds > 0 AND path IN ({quoted(paths)})"
+    found = _named(table, where, ["path", "part", "key", "embeds", "words"])
+    rows = zip(*(found[name].to_pylist() for name in ("path", "part", "key", "embeds", "words")), strict=True)
+    return {(path, part, key): text[:length] for path, part, key, length, text in rows if (path, part, key) in lacking}
+
+
+def census(table: Any, shelf: Shelf) -> Shelf:
+    """Gives a shelf with its table's version and counts as they are now."""
+    return replace(
+        shelf,
+        version=table.version,
+        rows=table.count_rows("words IS NOT NULL"),
+        keyed=table.count_rows("embeds > 0"),
+        vectors=table.count_rows("words IS NULL"),
+    )
+
+
+def _named(table: Any, where: str, columns: Sequence[str]) -> pa.Table:
+    return table.search().where(where).select(list(columns)).limit(_ALL).to_arrow()
+
+
+def index_words(table: Any) -> None:
+    """Builds both full-text indices anew, so that their statistics are exactly those of the rows."""
+    lance.lancedb()
+    from lancedb.index import FTS
+
+    config = FTS(with_position=False, stem=True, remove_stop_words=False, ascii_folding=True)
+    for column in ("words", "whole"):
+        table.create_index(column, config=config, replace=True)
+
+
+def words(table: Any, column: str, query: str, limit: int) -> list[Spot]:
+    """Finds the passages that hold any of the words, best first, by BM25 over ``words`` or ``whole``."""
+    search = table.search(query, query_type="fts", fts_columns=column)
+    found = search.select(["path", "part", "_score"]).limit(limit).to_arrow()
+    return _spots(found, found["_score"].to_pylist())
+
+
+def meaning(table: Any, vector: Vectors, limit: int) -> list[Spot]:
+    """Finds the passages nearest to a vector by cosine, nearest first."""
+    query = table.search(vector, vector_column_name="vector", query_type="vector").distance_type("cosine")
+    found = query.where("vector IS NOT NULL").select(["path", "part", "_distance"]).limit(limit).to_arrow()
+    return _spots(found, [1 - distance for distance in found["_distance"].to_pylist()])
+
+
+def rows(table: Any, paths: Sequence[str], columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Reads the passages of some notes."""
+    if not paths:
+        return []
+    where = f"path IN ({quoted(paths)}) AND words IS NOT NULL"
+    return list(_named(table, where, columns).to_pylist())
+
+
+def compact(table: Any, shelf: Shelf) -> Shelf:
+    """Merges a table's files, forgets versions superseded for an hour, and builds its indices anew."""
+    table.optimize(cleanup_older_than=timedelta(seconds=KEEP))
+    index_words(table)
+    return replace(shelf, version=table.version, stale=0)
+
+
+def _spots(found: pa.Table, scores: Sequence[float]) -> list[Spot]:
+    return [
+        Spot(path, part, score)
+        for path, part, score in zip(found["path"].to_pylist(), found["part"].to_pylist(), scores, strict=True)
+    ]

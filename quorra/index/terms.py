@@ -1,0 +1,92 @@
+"""What full text sees of a text or a question beyond its plain words.
+
+LanceDB's tokenizer splits at every character that is neither letter nor digit,
+so ``C++``, ``AX-20`` and ``7:30`` would be found by their splinters alone, and
+a run of Chinese or Japanese would be one single word. Each of them adds words
+of its own, the same ones on both sides.
+"""
+
+import re
+from collections.abc import Iterator
+
+LONGEST = 40
+MOST = 64
+_READ = 20_000
+
+_COMPOUND = re.compile(r"[@#$]?[^\W_]+(?:[-._:/'’&+][^\W_]+)*[+#%]*")
+_CAMEL = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
+_RUN = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_WORD = re.compile(r"[^\W_]+")
+_INNER = re.compile(r"(?<=\d)[-._:/'’&](?=\d)")
+_SIGNS = str.maketrans(
+    {"+": "plus", "#": "sharp", "%": "percent", "@": "at", "$": "dollar", **dict.fromkeys("-._:/'’&", "")}
+)
+
+_STOP = """
+    a about above after again against all also am an and any are aren as at be because been before being below
+    between both but by can cannot could couldn d did didn do does doesn doing don down during each few for from
+    further get give given had hadn has hasn have haven having he her here hers herself him himself his how i if in
+    into is isn it its itself just ll m me mightn more most must mustn my myself needn no nor not now o of off on once
+    only or other our ours ourselves out over own please re s same shall shan she should shouldn so some such t tell
+    than that the their theirs them themselves then there these they this those through to too under until up us ve
+    very was wasn we were weren what when where which while who whom whose why will with won would wouldn you your
+    yours yourself yourselves
+"""
+STOP = frozenset(_STOP.split())
+
+
+def extras(text: str) -> Iterator[str]:
+    """Gives the added words of a text: joined identifiers, signs spelled out, pairs of unspaced scripts."""
+    for match in _COMPOUND.finditer(text):
+        word = match[0]
+        if word.isalnum():
+            if not word.islower() and not word.istitle() and len(word) <= LONGEST:
+                yield from (part for part in _CAMEL.findall(word) if part != word)
+            continue
+        joined = _INNER.sub("z", word).translate(_SIGNS)
+        if len(joined) <= LONGEST:
+            yield joined
+    if not text.isascii():
+        for match in _RUN.finditer(text):
+            yield from _pairs(match[0])
+
+
+def searched(text: str) -> str:
+    """Gives a text with its added words behind it, as full text indexes it."""
+    added = " ".join(extras(text))
+    return f"{text}\n{added}" if added else text
+
+
+def asked(question: str) -> tuple[str, ...]:
+    """Gives a question's distinct words, without stop words unless there are no others; at most 64."""
+    text = question[:_READ]
+    words = dict.fromkeys(word.lower() for word in (*_split(text), *_asked_extras(text)))
+    telling = [word for word in words if word not in STOP]
+    return tuple((telling or list(words))[:MOST])
+
+
+def telling(words: tuple[str, ...]) -> bool:
+    """Tells whether any of a question's words says what it is about."""
+    return any(word not in STOP for word in words)
+
+
+def _split(text: str) -> Iterator[str]:
+    for match in _WORD.finditer(text):
+        if text.isascii() or not _RUN.search(match[0]):
+            yield match[0]
+        else:
+            yield from (part for part in _RUN.split(match[0]) if part)
+
+
+def _asked_extras(text: str) -> Iterator[str]:
+    for word in extras(text):
+        if len(word) > 1 or word.isascii() or not _RUN.search(word):
+            yield word
+    if not text.isascii():
+        yield from (match[0] for match in _RUN.finditer(text) if len(match[0]) == 1)
+
+
+def _pairs(run: str) -> Iterator[str]:
+    yield from run
+    for at in range(len(run) - 1):
+        yield run[at : at + 2]
