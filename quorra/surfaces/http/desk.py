@@ -1,0 +1,88 @@
+"""The model's desk: one question is answered at a time, a few wait, the rest are sent away."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from quorra import metrics
+from quorra.errors import QuorraError
+
+if TYPE_CHECKING:
+    from quorra.access.window import Window
+    from quorra.agent.answer import Answer, Event
+    from quorra.home import Home
+
+
+class Busy(QuorraError):
+    """The model answers somebody and the line behind them is full."""
+
+    code = "busy"
+
+    def __init__(self, waiting: int) -> None:
+        super().__init__(f"The model is busy and {waiting} more questions wait for it.", "Ask again in a few seconds.")
+
+
+class Stopping(QuorraError):
+    """The service was stopped before the answer was there."""
+
+    code = "service_away"
+
+    def __init__(self) -> None:
+        super().__init__("The service is stopping.", "Ask again when it is back.")
+
+
+class Turn:
+    """A question at the desk, waiting or being answered; ``leave`` gives its place up."""
+
+    def __init__(self) -> None:
+        self.gone = threading.Event()
+        self.answer: Future[Answer] = Future()
+
+    def leave(self) -> None:
+        """Stops the generation, or leaves the line."""
+        self.gone.set()
+        self.answer.cancel()
+
+
+class Desk:
+    """Takes questions from many connections and hands them one by one to the model, on a thread of its own."""
+
+    def __init__(self, home: "Home", waiting: int) -> None:
+        self._home = home
+        self._waiting = waiting
+        self._places = threading.BoundedSemaphore(1 + waiting)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="model")
+        self._closing = threading.Event()
+        self.answering = threading.Event()
+
+    def begin(self, question: str, window: "Window", emit: "Callable[[Event], None]") -> Turn:
+        """Puts a question in the line; raises Busy where that is full. ``emit`` is called on the desk's thread."""
+        if not self._places.acquire(blocking=False):
+            metrics.count("generations_refused_total")
+            raise Busy(self._waiting)
+        turn = Turn()
+        turn.answer = self._thread.submit(self._answer, question, window, emit, turn)
+        turn.answer.add_done_callback(lambda _: self._places.release())
+        return turn
+
+    def stop(self) -> None:
+        """Ends what runs as soon as the model can."""
+        self._closing.set()
+
+    def close(self) -> None:
+        """Stops, and waits until the model is free."""
+        self.stop()
+        self._thread.shutdown(cancel_futures=True)
+
+    def _answer(self, question: str, window: "Window", emit: "Callable[[Event], None]", turn: Turn) -> "Answer":
+        self.answering.set()
+        try:
+            answer = self._home.ask(
+                question, window=window, emit=emit, cancelled=lambda: turn.gone.is_set() or self._closing.is_set()
+            )
+            if self._closing.is_set():
+                raise Stopping
+            return answer
+        finally:
+            self.answering.clear()

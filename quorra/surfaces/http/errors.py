@@ -1,0 +1,122 @@
+"""The service's one table of errors: the command line's JSON object, with a status."""
+
+import traceback
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import structlog
+from litestar import Request, Response
+from litestar.exceptions import HTTPException
+from litestar.response.base import ASGIResponse
+from litestar.serialization import encode_json
+
+from quorra.errors import QuorraError
+
+STATUSES: Mapping[str, int] = {
+    "bad_input": 400,
+    "bad_name": 400,
+    "bad_window": 400,
+    "usage": 400,
+    "signed_out": 401,
+    "no_address": 404,
+    "no_note": 404,
+    "stale": 409,
+    "too_many_tries": 429,
+    "client_gone": 499,
+    "generation_failed": 502,
+    "busy": 503,
+    "model_away": 503,
+    "service_away": 503,
+    "settings": 503,
+}
+WAIT = 5
+_WAITING = (429, 503)
+_SENTENCES = {
+    404: ("no_address", "There is nothing at this address.", "The addresses are listed at /schema."),
+    405: ("bad_method", "This address does not take that method.", "The methods are listed at /schema."),
+    413: ("too_large", "The body is larger than the service takes.", "Send less."),
+}
+
+log = structlog.get_logger("quorra.http")
+
+
+class BadInput(QuorraError):
+    """The request is not what the address takes."""
+
+    code = "bad_input"
+
+
+class Broken(QuorraError):
+    """A fault of ours, told without a word of what was in hand."""
+
+    code = "internal"
+
+    def __init__(self) -> None:
+        super().__init__("Quorra failed at this, and the fault is hers.", "The service's log says where.")
+
+
+def fields(error: QuorraError) -> dict[str, Any]:
+    """Gives an error's JSON object."""
+    return {"error": {"code": error.code, "message": error.message, "next": error.next}}
+
+
+def status(code: str) -> int:
+    """Gives the status of an error's code; what no table knows is the service's own fault."""
+    return STATUSES.get(code, 500)
+
+
+def headers(number: int) -> dict[str, str]:
+    """Gives the headers that a status asks for."""
+    if number == HTTPStatus.UNAUTHORIZED:
+        return {"WWW-Authenticate": "Bearer"}
+    return {"Retry-After": str(WAIT)} if number in _WAITING else {}
+
+
+def reply(error: QuorraError) -> ASGIResponse:
+    """Gives an error as an answer of its own, for where no route is in charge."""
+    number = status(error.code)
+    return ASGIResponse(body=encode_json(fields(error)), status_code=number, headers=headers(number))
+
+
+def known(request: Request[Any, Any, Any], error: QuorraError) -> Response[dict[str, Any]]:
+    """Answers with an error that some room raised on purpose."""
+    return _answer(request, status(error.code), fields(error))
+
+
+def refused(request: Request[Any, Any, Any], error: HTTPException) -> Response[dict[str, Any]]:
+    """Answers with an error that the framework found in the request."""
+    if error.status_code in _SENTENCES:
+        code, message, after = _SENTENCES[error.status_code]
+        body = {"error": {"code": code, "message": message, "next": after}}
+        return _answer(request, error.status_code, body)
+    if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return broken(request, error)
+    return _answer(request, error.status_code, fields(BadInput(_sentence(error), "Its fields are listed at /schema.")))
+
+
+def broken(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str, Any]]:
+    """Answers for a fault of ours, and logs where it happened without a word of what was in hand."""
+    fault(error)
+    return known(request, Broken())
+
+
+def fault(error: BaseException) -> None:
+    """Logs an unexpected error by its kind and place; its message may hold private text, so it stays out."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames[-4:]]
+    log.error("fault", kind=type(error).__name__, at=places)
+
+
+def _answer(request: Request[Any, Any, Any], number: int, body: dict[str, Any]) -> Response[dict[str, Any]]:
+    request.scope["state"]["outcome"] = body["error"]["code"]
+    return Response(body, status_code=number, headers=headers(number), media_type="application/json")
+
+
+def _sentence(error: HTTPException) -> str:
+    found = error.extra[0] if isinstance(error.extra, list) and error.extra else None
+    if not isinstance(found, dict):
+        return "The body is not the JSON object that this address takes."
+    key, message = str(found.get("key") or ""), str(found.get("message", "")).rstrip(".")
+    return f"{message}." if key in ("", "data") else f"{key}: {message}."

@@ -1,0 +1,174 @@
+"""Starts the service, keeps the index caught up while it runs, and stops it cleanly."""
+
+import logging
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from ipaddress import ip_address
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import structlog
+import uvicorn
+
+from quorra import metrics
+from quorra.errors import QuorraError
+from quorra.surfaces.http import errors
+from quorra.surfaces.http.app import build
+from quorra.surfaces.http.auth import Auth
+from quorra.surfaces.http.desk import Desk
+from quorra.surfaces.http.door import Door
+
+if TYPE_CHECKING:
+    from quorra.home import Home
+
+PAUSE, BUDGET = 2.0, 0.5
+
+
+class BadHost(QuorraError):
+    """The host is none that this machine can listen at."""
+
+    code = "bad_host"
+
+
+class NoKey(QuorraError):
+    """Others could reach the service, and nothing would keep them out."""
+
+    code = "no_key"
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"Quorra listens at {host}, beyond this machine, only once there is an API key, and there is none.",
+            "Make one with: quorra keys create",
+        )
+
+
+class PortTaken(QuorraError):
+    """Something else listens there already."""
+
+    code = "service_away"
+
+    def __init__(self, host: str, port: int, reason: str) -> None:
+        super().__init__(f"Quorra can't listen at {host}:{port}: {reason}.", "Use another port: quorra serve --port N")
+
+
+def bind(host: str, port: int, has_key: bool) -> socket.socket:
+    """Opens the listening socket; raises BadHost, NoKey or PortTaken."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host or "0.0.0.0", port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise BadHost(f"There is no host called {host}.", "Use 127.0.0.1, or an address of this machine.") from error
+    if not _is_loopback(str(address[0])) and not has_key:
+        raise NoKey(host)
+    listening = socket.socket(family, kind, protocol)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(address)
+        listening.listen(128)
+    except OSError as error:
+        listening.close()
+        raise PortTaken(host, port, (error.strerror or "it is taken").lower()) from error
+    return listening
+
+
+def run(home: "Home", listening: socket.socket, say: Callable[[str], None]) -> None:
+    """Serves until SIGINT or SIGTERM; ``say`` is told the address, on loopback with the one-time login token."""
+    _log_to_stderr()
+    address, port = listening.getsockname()[:2]
+    local = _is_loopback(address)
+    auth = Auth(home.keys.verify, port)
+    desk = Desk(home, home.settings.service.queue)
+    hosts = frozenset({"localhost", "127.0.0.1", "::1", address}) if local else None
+    door = Door(build(home, desk, auth), auth, hosts)
+    upkeep = Upkeep(home, desk)
+    say(_address(address, port) + (f"?token={auth.link()}" if local else ""))
+    upkeep.start()
+    try:
+        _Server(_config(door), desk.stop).run([listening])
+    finally:
+        upkeep.stop()
+        desk.close()
+        upkeep.join()
+
+
+class Upkeep(threading.Thread):
+    """Brings words up to date and embeds what is pending, a little at a time, while nobody is being answered."""
+
+    def __init__(self, home: "Home", desk: Desk) -> None:
+        super().__init__(name="upkeep", daemon=True)
+        self._home = home
+        self._desk = desk
+        self._stopping = threading.Event()
+
+    def run(self) -> None:
+        """Goes round until it is stopped; what fails is counted and tried again in the next round."""
+        pause = 0.0
+        while not self._stopping.wait(pause):
+            pause = PAUSE if self._desk.answering.is_set() or not self._pending() else 0.05
+
+    def stop(self) -> None:
+        """Lets the round that runs be the last."""
+        self._stopping.set()
+
+    def _pending(self) -> int:
+        try:
+            return self._home.sync(seconds=BUDGET).pending
+        except Exception as error:  # noqa: BLE001 - the service outlives a bad round
+            metrics.count("upkeep_failures_total", kind=type(error).__name__)
+            errors.fault(error)
+            return 0
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, leave: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._leave = leave
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Runs with quiet handlers below uvicorn's own, which raises a signal again once it has stopped."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)
+        super().run(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._leave()
+        super().handle_exit(sig, frame)
+
+
+def _config(app: Door) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_graceful_shutdown=1,
+    )
+
+
+def _address(address: str, port: int) -> str:
+    return f"http://[{address}]:{port}/" if ":" in address else f"http://{address}:{port}/"
+
+
+def _is_loopback(address: str) -> bool:
+    return ip_address(address.partition("%")[0]).is_loopback
+
+
+def _log_to_stderr() -> None:
+    """Logs one JSON object a line, and only what Quorra says herself."""
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=True,
+    )
