@@ -8,6 +8,14 @@ Outcome = Literal["answered", "quoted", "not_found", "model_away"]
 
 
 @dataclass(frozen=True, slots=True)
+class Event:
+    """What a surface may show while an answer is made; a ``token`` is always text that has been verified."""
+
+    kind: Literal["status", "reasoning", "token"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """The one passage that carries a sentence; ``quote`` is verbatim from ``blob``."""
 

@@ -1,0 +1,1 @@
+"""Reading a sentence closely: its words, names and exact statements."""

@@ -1,0 +1,216 @@
+"""Every exact statement of a text, in order: numbers, identifiers and moments."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+from quorra.agent.reading.moments import moments
+from quorra.agent.reading.quantity import NUMERALS, Quantity, number, spelt, units
+
+_CODE = re.compile(
+    r"https?://\S+[\w/]"
+    r"|[\w.+-]+@[\w-]+\.[\w.]+\w"
+    r"|(?<![\w-])--?[A-Za-z][\w-]*"
+    r"|\+\d[\d ()/-]{5,}\d|\b0\d[\d ()/-]{4,}\d\b"
+    r"|(?<!\w)[~.]?/?(?:[\w.-]+/)+[\w.-]*\w|(?<!\w)/[\w./-]*\w|(?<![\w.])\.[A-Za-z][\w.-]*\w"
+    r"|\b\d+(?:\.\d+){2,}\b"
+    r"|\b[A-Za-z][\w-]*\.(?:md|toml|py|json|jsonl|yaml|txt|pdf|db|gguf|lock)\b"
+    r"|\b[A-Za-z]+_\w+\b"
+    r"|\b[A-Za-z]+-?\d[\w-]*\b|\b\d+-?[A-Za-z]+\d[\w-]*\b|\b\d+[A-Z]\b"
+    r"|\b\d+(?:-\d+)+\b"
+)
+_DIGITS = r"\d{1,3}(?:[,  ’']\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"
+_RANGE = re.compile(rf"(?P<low>{_DIGITS})\s*(?:–|-|to|and|or)\s*(?P<high>{_DIGITS})", re.IGNORECASE)
+_PLAIN = re.compile(_DIGITS)
+_SPELT = "|".join(sorted(NUMERALS, key=len, reverse=True))
+_WORDS = re.compile(
+    rf"\b(?:(?:an?\s+)?half\b|a\s+couple\s+of\b|twice\b|(?:(?:{_SPELT}|an?)[\s-]+)?(?:dozen|hundred|thousand|million)(?:\s+(?:and\s+)?(?:{_SPELT}))?(?:[\s-](?:{_SPELT}))?"
+    rf"|(?:{_SPELT})(?:[\s-](?:{_SPELT}))?(?:\s+and\s+a\s+half)?)\b",
+    re.IGNORECASE,
+)
+_HALVES = re.compile(
+    r"\b(?P<share>half\s+an?|half|(?:a\s+)?quarter\s+of\s+an?|three\s+quarters\s+of\s+an?)\s+(?P<unit>hour|minute|second|day|week|month|year|dozen|litre|kilo|pound|metre|mile|teaspoon|tablespoon|cup)\b"
+    r"|\b(?:an?|one)\s+(?P<whole>hour|minute|day|week|month|year|litre|kilo|metre|mile)\s+and\s+a\s+half\b",
+    re.IGNORECASE,
+)
+_FIXED = {"twice": 2.0, "a couple of": 2.0, "half": 0.5, "a half": 0.5}
+_UNIT = re.compile(r"\s*-?\s*(?P<unit>[°%€£$]?\s?[A-Za-z²/°]*)")
+_MONEY = re.compile(r"[€£$]\s?$")
+_ORDINAL = re.compile(
+    r"\b(?P<spelt>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth)\b(?!\s+hand)|\b(?P<digits>\d{1,2})(?:st|nd|rd|th)\b",
+    re.IGNORECASE,
+)
+_ORDINALS = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+]
+_BOUND = re.compile(
+    r"(?P<least>at least|no less than|not less than|minimum(?: of)?|more than|over|above|from at least|no fewer than|no sooner than)\s*$"
+    r"|(?P<most>at most|no more than|not more than|up to|maximum(?: of)?|less than|under|below|fewer than|within|no later than)\s*$",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"\W*(?:(?P<least>or more|or newer|or later|or older|at least|minimum|and up)|(?P<most>or less|or fewer|at most|maximum))\b",
+    re.IGNORECASE,
+)
+_HYPHENATED = re.compile(r"\d{1,4}-\d{1,4}")
+
+
+@cache
+def quantities(text: str) -> tuple[Quantity, ...]:
+    """Reads all exact statements of a text, sorted by place."""
+    found = list(moments(text))
+    taken = [(one.start, one.end) for one in found]
+    for reader in (_codes, _halves, _ranges, _digits, _spelt, _ordinals):
+        for one in reader(text):
+            if not any(start < one.end and one.start < end for start, end in taken):
+                found.append(one)
+                taken.append((one.start, one.end))
+    return tuple(sorted(found, key=lambda one: (one.start, one.end)))
+
+
+def _codes(text: str) -> Iterator[Quantity]:
+    for match in _CODE.finditer(text):
+        if _HYPHENATED.fullmatch(match[0]) and _rises(match[0]) and _unit(text, match.end())[0]:
+            continue
+        if re.fullmatch(r"\d+[A-Za-z]+", match[0]) and match[0].lstrip("0123456789").lower() in units():
+            continue
+        folded = re.sub(r"[\s()]", "", match[0]).lower() if match[0][0] in "+0" else match[0].lower()
+        yield Quantity("code", folded, match.start(), match.end(), match[0])
+
+
+def _rises(text: str) -> bool:
+    low, high = text.split("-")
+    return int(low) < int(high)
+
+
+def _ranges(text: str) -> Iterator[Quantity]:
+    for match in _RANGE.finditer(text):
+        between = re.search(r"\b(between|from)\s+$", text[: match.start()], re.IGNORECASE)
+        joiner = text[match.end("low") : match.start("high")].strip().lower()
+        low, high = number(match["low"]), number(match["high"])
+        if low is None or high is None or low >= high or (joiner == "and" and not between):
+            continue
+        unit, end = _unit(text, match.end())
+        yield Quantity("number", (low, high), match.start(), end, text[match.start() : end], unit)
+
+
+def _halves(text: str) -> Iterator[Quantity]:
+    for match in _HALVES.finditer(text):
+        share = (match["share"] or "").lower()
+        value = 1.5 if match["whole"] else 0.75 if share.startswith("three") else 0.25 if "quarter" in share else 0.5
+        name = (match["whole"] or match["unit"]).lower()
+        unit = units()[name].name if name in units() else ""
+        yield Quantity("number", (value,), match.start(), match.end(), match[0], unit)
+
+
+def _digits(text: str) -> Iterator[Quantity]:
+    for match in _PLAIN.finditer(text):
+        value = number(match[0])
+        if value is not None:
+            yield _number(text, match.start(), match.end(), value)
+
+
+def _spelt(text: str) -> Iterator[Quantity]:
+    for match in _WORDS.finditer(text):
+        name = re.sub(r"\s+", " ", match[0].lower())
+        value = _FIXED.get(name)
+        if value is None:
+            value = spelt([part for part in re.split(r"[\s-]+", name) if part])
+        if value is not None and not (name == "one" and _pronoun(text, match.start(), match.end())):
+            yield _number(text, match.start(), match.end(), value, "times" if name == "twice" else "")
+
+
+def _pronoun(text: str, start: int, end: int) -> bool:
+    """Tells ``the blue one`` and ``one of them`` from ``one key``."""
+    following = re.match(r"\s+([a-z]+)", text[end:], re.IGNORECASE)
+    before = re.search(r"([a-z]+)\s+$", text[:start], re.IGNORECASE)
+    if not following or following[1].lower() in {
+        "of",
+        "is",
+        "was",
+        "can",
+        "has",
+        "in",
+        "on",
+        "at",
+        "for",
+        "and",
+        "or",
+        "that",
+        "who",
+        "which",
+        "by",
+        "another",
+        "may",
+        "must",
+        "should",
+        "with",
+        "to",
+    }:
+        return True
+    return bool(before and before[1].lower() in {"the", "this", "that", "which", "no", "any", "every", "each", "other"})
+
+
+def _number(text: str, start: int, end: int, value: float, unit: str = "") -> Quantity:
+    money = _MONEY.search(text[:start])
+    if money:
+        unit, start = units()[money[0].strip()].name, money.start()
+    elif not unit:
+        unit, end = _unit(text, end)
+    return Quantity("number", (value,), start, end, text[start:end], unit, _bound(text, start, end))
+
+
+def _bound(text: str, start: int, end: int) -> str:
+    for match in (_BOUND.search(text[:start]), _TAIL.match(text[end:])):
+        if match:
+            return "least" if match["least"] else "most"
+    return ""
+
+
+def _unit(text: str, end: int) -> tuple[str, int]:
+    match = _UNIT.match(text, end)
+    form = re.sub(r"\s", "", match["unit"]).lower() if match else ""
+    unit = units().get(form)
+    if match and unit is None and form.startswith(("°", "%", "€", "£", "$")):
+        unit, form = units().get(form[0]), form[0]
+    if unit is None or match is None:
+        return "", end
+    if form == "degrees" or form == "degree" or form == "°":
+        scale = re.match(r"\s*(celsius|fahrenheit|c|f)\b", text[match.end() :], re.IGNORECASE)
+        if scale:
+            name = "celsius" if scale[1].lower().startswith("c") else "fahrenheit"
+            return name, match.end() + scale.end()
+    return unit.name, match.end("unit")
+
+
+def _ordinals(text: str) -> Iterator[Quantity]:
+    for match in _ORDINAL.finditer(text):
+        at = _ORDINALS.index(match["spelt"].lower()) + 1 if match["spelt"] else int(match["digits"])
+        yield Quantity("ordinal", (at,), match.start(), match.end(), match[0])
+
+
+def shared_units(found: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
+    """Gives a number without a unit the unit of the next one beside it, as in ``2.4 front, 2.7 bar rear``."""
+    given: list[Quantity] = []
+    unit, at = "", 10**9
+    for one in reversed(found):
+        if one.kind == "number" and one.unit:
+            unit, at = one.unit, one.start
+        elif one.kind == "number" and unit and at - one.end < 25:
+            given.append(replace(one, unit=unit))
+            at = one.start
+            continue
+        given.append(one)
+    return tuple(reversed(given))

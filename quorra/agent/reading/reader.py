@@ -1,0 +1,147 @@
+"""A sentence read once: its words, names and exact statements, ready to be compared."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from quorra.agent.reading.numerals import quantities, shared_units
+from quorra.agent.reading.quantity import Quantity
+from quorra.agent.reading.words import Word, content, contrasts, light, siblings, stops, synonyms, words
+from quorra.inference.protocol import Embedder, Vectors
+
+_NEAR = 0.72
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The parts of a sentence; ``content`` leaves out stop words and what a quantity already says."""
+
+    text: str
+    content: tuple[Word, ...]
+    stems: frozenset[str]
+    keys: frozenset[str]
+    names: frozenset[str]
+    quantities: tuple[Quantity, ...]
+
+
+@lru_cache(maxsize=4096)
+def read(text: str) -> Reading:
+    """Reads one sentence."""
+    found = shared_units(quantities(text))
+    outside = tuple(
+        word for word in content(text) if not any(one.start < word.end and word.start < one.end for one in found)
+    )
+    stems = frozenset(word.stem for word in outside)
+    return Reading(text, outside, stems, stems - light(), _names(text, outside), found)
+
+
+def _names(text: str, outside: Iterable[Word]) -> frozenset[str]:
+    """Names are words written large where grammar does not ask for it."""
+    first = next(iter(words(text)), None)
+    found = set()
+    for word in outside:
+        lead = first is not None and word.start == first.start
+        if word.capital and word.lower not in stops() and not (lead and (word.stem in light() or word.text.istitle())):
+            found.add(word.lower.removesuffix("'s"))
+    return frozenset(found)
+
+
+def implied(found: Iterable[Quantity]) -> frozenset[str]:
+    """Gives the words that a measured thing implies: a bar is a pressure, a euro a cost."""
+    stems: set[str] = set()
+    for one in found:
+        stems |= _IMPLIED.get(one.dimension, frozenset())
+    return frozenset(stems)
+
+
+_IMPLIED: Mapping[str, frozenset[str]] = {
+    name: frozenset(text.split())
+    for name, text in {
+        "pressure": "pressur bar air inflat pump",
+        "temperature": "temperatur degre heat hot warm cold cool",
+        "money": "cost pric pay fee rent charg spend expens euro pound dollar money amount worth",
+        "weight": "weight weigh heav",
+        "length": "length long height high tall wide width distanc deep depth far measur size",
+        "volume": "volum capacit litr",
+        "duration": "duration long tim last tak wait minut hour day week",
+        "months": "duration long month year old age",
+        "date": "dat day month year",
+        "weekday": "day weekday",
+        "time": "tim hour clock",
+        "period": "often frequent frequenc oft interval regular month year week day annu",
+        "power": "power watt",
+        "share": "percent share percentag",
+        "code": "numb cod command option path file",
+        "energy": "electricit energ consum",
+        "speed": "speed fast",
+        "data": "size larg big",
+    }.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What may cover a word: stems, with the words they were cut from."""
+
+    forms: Mapping[str, str]
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """The stems alone."""
+        return frozenset(self.forms)
+
+
+def evidence(*readings: Reading) -> Evidence:
+    """Gathers what several sentences say, what their quantities imply included."""
+    forms = {word.stem: word.lower for one in readings for word in words(one.text)}
+    for one in readings:
+        forms.update({stem: stem for stem in implied(one.quantities) if stem not in forms})
+    return Evidence(forms)
+
+
+class Nearness:
+    """Tells whether one word may stand for another: same family, synonym, or close in meaning and no opposite."""
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        self._embedder = embedder
+        self._vectors: dict[str, Vectors] = {}
+
+    def covered(self, word: Word, among: Evidence) -> bool:
+        """Tells whether anything in the evidence says what the word says."""
+        if known(word.stem, among.stems):
+            return True
+        return self._embedder is not None and not word.capital and len(word.lower) > 3 and self._close(word, among)
+
+    def _close(self, word: Word, among: Evidence) -> bool:
+        apart = contrasts().get(word.stem, frozenset())
+        others = sorted(form for stem, form in among.forms.items() if stem not in apart and len(form) > 3)
+        if not others or word.stem in siblings():
+            return False
+        rows = self.vectors([word.lower, *others])
+        return bool((rows[1:] @ rows[0]).max() >= _NEAR)
+
+    def vectors(self, texts: list[str]) -> Vectors:
+        """Embeds texts, each once."""
+        assert self._embedder is not None
+        fresh = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if fresh:
+            self._vectors.update(zip(fresh, self._embedder.embed(fresh), strict=True))
+        return np.stack([self._vectors[text] for text in texts])
+
+
+def known(stem: str, stems: frozenset[str]) -> bool:
+    """Tells without a model whether ``stems`` hold a word, a synonym or one of its family."""
+    if stem in stems or synonyms().get(stem, frozenset()) & stems:
+        return True
+    return any(_family(stem, other) for other in stems)
+
+
+def _family(one: str, other: str) -> bool:
+    shared = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        shared += 1
+    return shared >= 5 and shared >= 0.75 * max(len(one), len(other))

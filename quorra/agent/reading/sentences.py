@@ -1,0 +1,129 @@
+"""Sentences of a passage or a draft, verbatim, and the same without their markup."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from quorra.index.found import Hit
+
+_OPENS = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]|#{1,6} |\||>")
+_CLOSES = re.compile(r"#{1,6} |\|")
+_END = re.compile(r"(?<=[.!?…])[\"'”’)\]*_`]*\s+(?=[\"'“‘(\[*_`]*[A-Z0-9À-Þ`\-.])")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|approx|no|nr|dr|mr|mrs|ms|st|vs|ca|tel|min|max|incl|excl|fig|p|pp|a\.m|p\.m|\d)|\b[A-Z])\.[\"')]*\s*$",
+    re.IGNORECASE,
+)
+_MARKER = re.compile(r"^[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?|>[ \t]?|#{1,6}[ \t]+)")
+_MARKUP = (
+    (re.compile(r"!?\[\[[^\]|]*\|([^\]]*)\]\]"), r"\1"),
+    (re.compile(r"!?\[\[(?:[^\]]*[/])?([^\]/#]*)(?:#[^\]]*)?\]\]"), r"\1"),
+    (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
+    (re.compile(r"<(https?://[^>]*)>"), r"\1"),
+    (re.compile(r"(\*\*|__|\*|`|~~)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"^[ \t]*(?:#{1,6}|[-*+]|\d+[.)]|>)[ \t]+(?:\[[ xX]\][ \t]+)?"), ""),
+    (re.compile(r"\s*\|\s*"), " | "),
+    (re.compile(r"\s+"), " "),
+)
+_PRONOUN = re.compile(
+    r"^\W*(?:(?:it|they|he|she|this|that|these|those|its|their|his|her|both|there|then|here|also|the same)\b)"
+    r"|\b(?:it|they|them|its|their|theirs|he|she|his|him)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One sentence of a passage: ``text`` verbatim, ``plain`` without markup.
+
+    ``about`` is what a reader knows from elsewhere in the note: title, headings
+    and file name. ``before`` is the sentence above it in the passage, which
+    ``anaphoric`` says is needed to understand this one. ``lines`` count in the file.
+    """
+
+    hit: int
+    at: int
+    text: str
+    plain: str
+    lines: tuple[int, int]
+    about: str
+    before: str = ""
+    above: int = 0
+    anaphoric: bool = False
+    heading: bool = False
+
+
+@cache
+def spans(text: str) -> tuple[tuple[int, int], ...]:
+    """Gives the start and end of every sentence; list items, headings and table rows end one too."""
+    found = []
+    for start, end in _blocks(text):
+        at = start
+        for match in _END.finditer(text, start, end):
+            if not _ABBREVIATION.search(text[at : match.start() + len(match[0].rstrip())]):
+                found.append((at, match.end()))
+                at = match.end()
+        found.append((at, end))
+    return tuple(pair for pair in (_trim(text, *one) for one in found) if pair[0] < pair[1])
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    start = at = 0
+    closed = False
+    for line in text.splitlines(keepends=True):
+        if closed or not line.strip() or _OPENS.match(line):
+            yield start, at
+            start = at
+        closed = bool(_CLOSES.match(line)) or not line.strip()
+        at += len(line)
+    yield start, at
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    marker = _MARKER.match(text[start:end])
+    if marker and not marker[0].lstrip().startswith("#"):
+        start += marker.end()
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+@cache
+def plain(text: str) -> str:
+    """Gives a sentence as a reader sees it: no emphasis, link targets or list marks."""
+    for pattern, instead in _MARKUP:
+        text = pattern.sub(instead, text)
+    return text.strip(" |")
+
+
+def split(text: str) -> list[str]:
+    """Cuts a draft into its sentences, verbatim."""
+    return [text[start:end] for start, end in spans(text)]
+
+
+def sources(hits: Sequence[Hit]) -> list[Source]:
+    """Cuts passages into sentences; the same sentence of two overlapping passages appears once."""
+    found: list[Source] = []
+    seen: set[tuple[str, str, int]] = set()
+    for index, hit in enumerate(hits):
+        before, above = "", 0
+        about = f"{hit.title} | {hit.heading} | {_name(hit.path)}"
+        for start, end in spans(hit.text):
+            text = hit.text[start:end]
+            clean = plain(text)
+            first = hit.lines[0] + hit.text.count("\n", 0, start)
+            mark = (hit.path, text, first)
+            heading = text.startswith("#")
+            if mark not in seen and clean:
+                seen.add(mark)
+                lines = (first, first + text.count("\n"))
+                needs = bool(before) and bool(_PRONOUN.search(clean))
+                found.append(Source(index, start, text, clean, lines, about, before, above, needs, heading))
+            before, above = clean, start
+    return found
+
+
+def _name(path: str) -> str:
+    return path.removesuffix(".md").replace("/", " | ").replace("-", " ").replace("_", " ")

@@ -1,0 +1,250 @@
+"""Words of a sentence as a reader weighs them: stems, and which of them say anything."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_LEXICON = Path(__file__).parent / "lexicon"
+_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+_ENDINGS = (
+    "isations", "izations", "isation", "ization", "ations", "ation", "ments", "ment", "ingly", "ings", "ing",
+    "edly", "ied", "ies", "ed", "nesses", "ness", "ions", "ion", "ances", "ance", "ences", "ence",
+    "ally", "ly", "als", "al", "es", "s", "e", "y",
+)  # fmt: skip
+_IRREGULAR = dict(
+    pair.split(":")
+    for pair in [
+        "went:go",
+        "gone:go",
+        "bought:buy",
+        "kept:keep",
+        "held:hold",
+        "paid:pay",
+        "said:say",
+        "told:tell",
+        "sold:sell",
+        "found:find",
+        "daily:day",
+        "lent:lend",
+        "sent:send",
+        "spent:spend",
+        "built:build",
+        "taught:teach",
+        "caught:catch",
+        "brought:bring",
+        "thought:think",
+        "met:meet",
+        "fed:feed",
+        "led:lead",
+        "slept:sleep",
+        "wrote:write",
+        "written:write",
+        "drove:drive",
+        "driven:drive",
+        "rode:ride",
+        "ridden:ride",
+        "took:take",
+        "taken:take",
+        "gave:give",
+        "given:give",
+        "broke:break",
+        "broken:break",
+        "chose:choose",
+        "chosen:choose",
+        "came:come",
+        "began:begin",
+        "begun:begin",
+        "grew:grow",
+        "grown:grow",
+        "knew:know",
+        "known:know",
+        "flew:fly",
+        "flown:fly",
+        "ran:run",
+        "sat:sit",
+        "stood:stand",
+        "wore:wear",
+        "worn:wear",
+        "ate:eat",
+        "eaten:eat",
+        "fell:fall",
+        "fallen:fall",
+        "got:get",
+        "gotten:get",
+        "hid:hide",
+        "hidden:hide",
+        "lost:lose",
+        "made:make",
+        "rang:ring",
+        "rung:ring",
+        "saw:see",
+        "seen:see",
+        "shook:shake",
+        "shut:shut",
+        "slid:slide",
+        "spoke:speak",
+        "spoken:speak",
+        "stole:steal",
+        "stolen:steal",
+        "swam:swim",
+        "swept:sweep",
+        "threw:throw",
+        "thrown:throw",
+        "understood:understand",
+        "woke:wake",
+        "won:win",
+        "children:child",
+        "men:man",
+        "women:woman",
+        "people:person",
+        "feet:foot",
+        "teeth:tooth",
+        "mice:mouse",
+        "knives:knife",
+        "shelves:shelf",
+        "leaves:leaf",
+        "loaves:loaf",
+        "keys:key",
+        "stays:stay",
+        "days:day",
+        "lay:lie",
+        "laid:lay",
+        "bound:bind",
+        "dug:dig",
+        "drew:draw",
+        "drawn:draw",
+        "hung:hang",
+        "lit:light",
+        "meant:mean",
+        "born:birth",
+        "tyres:tyre",
+        "tires:tyre",
+        "tire:tyre",
+        "location:locate",
+        "locations:locate",
+        "reply:reply",
+        "dying:die",
+        "died:die",
+        "lying:lie",
+        "used:use",
+        "uses:use",
+        "using:use",
+        "bins:bin",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word with its place in the text; ``stem`` is what is compared."""
+
+    text: str
+    lower: str
+    stem: str
+    start: int
+    end: int
+
+    @property
+    def capital(self) -> bool:
+        """Tells whether it is written like a name."""
+        return self.text[:1].isupper()
+
+
+def lines(name: str) -> list[str]:
+    """Reads one list of the lexicon, a line an entry."""
+    return (_LEXICON / f"{name}.txt").read_text(encoding="utf-8").split("\n")[:-1]
+
+
+@cache
+def stem(word: str) -> str:
+    """Cuts an English word to a stem that its inflections share."""
+    word = word.lower().replace("’", "'").removesuffix("'s").rstrip("'")
+    word = _IRREGULAR.get(word, word)
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= (4 if ending == "ly" else 3) and word[-2:] != "ss":
+            word = word[: -len(ending)]
+            if ending in {"ies", "ied"}:
+                word += "y"
+            break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeious":
+        word = word[:-1]
+    if len(word) > 3 and word[-1] in "ey":
+        word = word[:-1]
+    return word
+
+
+def words(text: str) -> list[Word]:
+    """Cuts a text into words; numbers are not words."""
+    found = []
+    for match in _WORD.finditer(text):
+        whole = match[0]
+        if "-" in whole:
+            start = match.start()
+            for part in whole.split("-"):
+                found.append(_word(part, start))
+                start += len(part) + 1
+        else:
+            found.append(_word(whole, match.start()))
+    return [word for word in found if word.text]
+
+
+def _word(text: str, start: int) -> Word:
+    return Word(text, text.lower().replace("’", "'"), stem(text), start, start + len(text))
+
+
+@cache
+def stops() -> frozenset[str]:
+    """Words that only hold a sentence together, in lower case."""
+    return frozenset(" ".join(lines("stop")).split())
+
+
+@cache
+def light() -> frozenset[str]:
+    """Stems that a paraphrase may add without saying anything new."""
+    return frozenset(stem(word) for word in " ".join(lines("light")).split())
+
+
+@cache
+def synonyms() -> dict[str, frozenset[str]]:
+    """Maps a stem to the stems that may stand for it."""
+    near: dict[str, set[str]] = {}
+    for line in lines("same"):
+        stems = {stem(word) for word in line.split()}
+        for one in stems:
+            near.setdefault(one, set()).update(stems)
+    return {one: frozenset(group) for one, group in near.items()}
+
+
+@cache
+def contrasts() -> dict[str, frozenset[str]]:
+    """Maps a word and its stem to the stems that say the opposite."""
+    against: dict[str, set[str]] = {}
+    for line in lines("contrast"):
+        left, right = ({stem(word) for word in side.split()} for side in line.split("|"))
+        for one in left:
+            against.setdefault(one, set()).update(right)
+        for one in right:
+            against.setdefault(one, set()).update(left)
+    return {one: frozenset(group) for one, group in against.items()}
+
+
+@cache
+def siblings() -> dict[str, frozenset[str]]:
+    """Maps a stem to the other members of its kinds: colours, rooms, animals and the like."""
+    kin: dict[str, set[str]] = {}
+    for line in lines("kinds"):
+        stems = {stem(word) for word in line.split()}
+        for one in stems:
+            kin.setdefault(one, set()).update(stems - {one})
+    return {one: frozenset(group) for one, group in kin.items()}
+
+
+def content(text: str) -> list[Word]:
+    """Gives the words of a text that say something: no stop words, light ones included."""
+    return [word for word in words(text) if word.lower not in stops() and word.lower.removesuffix("'s") not in stops()]
+
+
+def key(text: str) -> list[Word]:
+    """Gives the words that carry a question or a claim: neither stop words nor light ones."""
+    return [word for word in content(text) if word.stem not in light()]

@@ -1,0 +1,106 @@
+"""Cuts a draft into claims, each small enough to have one source."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from quorra.agent.reading.reader import read
+from quorra.agent.reading.words import stops, words
+
+_MARK = re.compile(r"\s*\[\^?\d+(?:\s*[,;–-]\s*\d+)*\]")
+_OPENER = re.compile(
+    r"^\s*(?:(?:according to|based on|as (?:stated|mentioned|noted|written) in|from|per|in) (?:the|your|my|these|this|our) "
+    r"(?:(?:\w+ ){0,2}(?:notes?|passages?|documents?|records?|vault|context|information|sources?|text))(?: (?:provided|given|above))?,?\s+"
+    r"|(?:the|your) (?:notes?|passages?) (?:says?|states?|shows?|mentions?)(?: that)?:?\s+"
+    r"|(?:sure|certainly|of course|okay|ok|great question|good question)[,.!:]?\s+|here(?: is|'s) (?:the|your) answer:?\s+|answer:\s+)",
+    re.IGNORECASE,
+)
+_YES = re.compile(r"^\s*(yes|no)\b[,.!:;–—-]?\s*", re.IGNORECASE)
+_JOINT = re.compile(
+    r"(?:,\s*|\s+)(?:and|but|while|whereas|although|though|plus|then|so)\s+(?:then\s+|also\s+)?|;\s*|\s+[–—]\s+|,\s+(?=(?:which|where|who|with|it|its|they|he|she|the|because|since|due|as)\b)"
+    r"|\s+(?=(?:because|since|due to|so that|in order to|as soon as|except|unless)\b)|,\s+",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"^\W*(?:it|its|they|their|he|his|she|her|this|that|these|those|both)\b", re.IGNORECASE)
+_VERB = re.compile(
+    r"^(?:is|are|was|were|has|have|had|does|do|did|can|could|may|must|will|would|should|needs?|costs?|takes?|runs?|holds?|gets?|goes?|comes?|pays?"
+    r"|uses?|lasts?|starts?|ends?|opens?|closes?|belongs?|weighs?|measures?|expires?|not|never)$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A stretch of a draft; ``subject`` is what it leaves to the claim before it to name."""
+
+    text: str
+    subject: frozenset[str] = frozenset()
+
+
+def clean(sentence: str) -> str:
+    """Takes away citation marks that a model wrote itself and phrases that say nothing."""
+    text = _MARK.sub("", sentence)
+    while (shorter := _OPENER.sub("", text)) != text:
+        text = shorter
+    return text.strip()
+
+
+def unmarked(draft: str) -> str:
+    """Takes away citation marks that a model wrote itself."""
+    return _MARK.sub("", draft).strip()
+
+
+def verdict(sentence: str) -> tuple[str, str]:
+    """Splits a leading yes or no from the sentence that explains it."""
+    match = _YES.match(sentence)
+    if not match:
+        return "", sentence
+    return match[1].lower(), sentence[match.end() :]
+
+
+def subject(text: str) -> frozenset[str]:
+    """Guesses what a sentence is about: its content words before the first common verb, else the first two."""
+    found: list[str] = []
+    for word in words(text):
+        if _VERB.match(word.lower) and found:
+            break
+        if word.lower not in stops():
+            found.append(word.stem)
+    stems = read(text).stems
+    return frozenset([stem for stem in found if stem in stems][:3])
+
+
+def leans(text: str) -> bool:
+    """Tells whether a claim has no subject of its own."""
+    first = next(iter(words(text)), None)
+    return bool(_PRONOUN.match(text)) or first is None or bool(_VERB.match(first.lower))
+
+
+def splittings(text: str, most: int = 4) -> Iterator[list[str]]:
+    """Gives the ways to cut a sentence at its joints into two to four pieces, fewest pieces first."""
+    joints = [match.span() for match in _JOINT.finditer(text)]
+    for count in range(1, most):
+        for chosen in _chosen(len(joints), count):
+            yield _pieces(text, [joints[at] for at in chosen])
+
+
+def _chosen(total: int, count: int, start: int = 0) -> Iterator[list[int]]:
+    if count == 0:
+        yield []
+        return
+    for at in range(start, total):
+        for rest in _chosen(total, count - 1, at + 1):
+            yield [at, *rest]
+
+
+def _pieces(text: str, cuts: list[tuple[int, int]]) -> list[str]:
+    pieces, at = [], 0
+    for start, end in cuts:
+        pieces.append(text[at:start])
+        word = text[start:end].strip(" ,;–—").lower()
+        at = (
+            start
+            if word in {"because", "since", "unless", "except", "while", "but"} or text[start:end].isspace()
+            else end
+        )
+    return [*pieces, text[at:]]

@@ -1,0 +1,193 @@
+"""Whether two sentences say yes to the same thing: negation, opposites, quantifiers, modality, direction."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from quorra.agent.reading.words import Word, contrasts, stem, stops, words
+
+_NEGATOR = re.compile(
+    r"\b(?:not|never|no(?!\s+(?:later|sooner|more|less|fewer)\s+than\b)(?!\.)|none|nobody|nothing|nowhere|neither|nor|without|cannot|hardly|"
+    r"\w+n['’]t|no longer|instead of|rather than|avoid\w*|refrain\w*|lacks?|free (?:of|from)|fails? to|away from|out of reach|unable|"
+    r"(?:keep|leave|stay)s?\b[^.,;]{0,30}\bout(?: of)?|nor|stopp?(?:ed|s|ing)? (?=\w+ing))\b",
+    re.IGNORECASE,
+)
+_EXCEPTION = re.compile(
+    r"\b(?:except(?:ing|ion)?|unless|apart from|but not|other than|with the exception|excluding)\b", re.IGNORECASE
+)
+_STRONG = re.compile(
+    r"[;:()—–]|\.\s|\b(?:but|while|whereas|although|though|because|since|so that|if|when|unless|except|instead(?! of)|until|after which|which|where)\b"
+    r"|,?\s+\b(?:and|then)\b(?=\s+(?:\w+\s+){0,3}?(?:is|are|was|were|has|have|had|does|do|did|can|could|may|must|will|would|should|not|never|no|\w+n['’]t)\b)"
+    r"|,\s+(?=(?:it|its|they|their|the|an?|he|his|she|her|we|our|you|your|this|these|that|not|never|and|or|so)\b)",
+    re.IGNORECASE,
+)
+_CLASSES = {
+    "must": r"must|has to|have to|had to|required|mandatory|compulsory|obligatory|shall",
+    "may": r"may|can|could|allowed|permitted|optional(?:ly)?|voluntary",
+    "doubt": r"might|perhaps|maybe|possibly|probably|presumably|apparently|unsure|unclear|rumou?red|supposedly|planned|tentative(?:ly)?",
+    "only": r"only|solely|exclusively|nothing but|nobody but",
+    "all": r"all|every(?! (?:day|week|month|year|night|morning|evening|afternoon|hour|minute|other|second|third|fourth|two|three|four|five|six|\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|winter|season|fortnight|quarter|few))|everyone|everybody|everything|always|whole|entire(?:ly)?",
+    "some": r"some|several|a few|few|many|most|mostly|often|usually|sometimes|rarely|seldom|occasionally|partly|half|almost|nearly",
+    "cause": r"because|due to|owing to|thanks to|as a result|therefore|so that|in order to|caused by|since (?=(?:the|it|he|she|they|we|tom|mira))",
+    "past": r"was|were|had|last|previous|previously|ago|former(?:ly)?|used to|did",
+    "future": r"will|going to|next|upcoming|due|planned|tomorrow|from now on|shall|'ll",
+}  # fmt: skip
+_CLASS = {name: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for name, pattern in _CLASSES.items()}
+_CONTRADICT = (
+    ("must", "may"),
+    ("may", "must"),
+    ("all", "some"),
+    ("some", "all"),
+    ("future", "past"),
+    ("past", "future"),
+)
+_DIRECTED = {"before", "after", "until", "since", "above", "below", "under", "over", "off", "down", "up"}
+_FROM = {"from", "since", "after", "starting", "begin", "begins", "open", "opens", "start", "starts"}
+_TO = {"to", "until", "till", "before", "end", "ends", "close", "closes", "through"}
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A stretch of a sentence within which one negation reaches."""
+
+    text: str
+    stems: frozenset[str]
+    negative: bool
+
+
+@cache
+def units(text: str) -> tuple[Unit, ...]:
+    """Cuts a sentence where a negation stops reaching."""
+    marks = [0, *(match.start() for match in _STRONG.finditer(text)), len(text)]
+    parts = [text[a:b] for a, b in zip(marks, marks[1:], strict=False) if text[a:b].strip(" ,;:()—–.")]
+    return tuple(Unit(part, _stems(part), negative(part)) for part in parts)
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(word.stem for word in words(text) if word.lower not in stops()) | frozenset(
+        re.findall(r"\d+", text)
+    )
+
+
+def negative(text: str) -> bool:
+    """Tells whether a stretch says no, two negations making a yes."""
+    return len(_NEGATOR.findall(text)) % 2 == 1
+
+
+def excepts(text: str) -> bool:
+    """Tells whether a sentence makes an exception."""
+    return bool(_EXCEPTION.search(text))
+
+
+def classes(text: str) -> frozenset[str]:
+    """Names the kinds of modality, quantity, time and cause that a sentence speaks of."""
+    return frozenset(name for name, pattern in _CLASS.items() if pattern.search(text))
+
+
+def opposites(draft: list[Word], source: list[Word]) -> int:
+    """Counts the draft's words whose opposite, but not themselves, the source has."""
+    ours, theirs = {word.stem for word in source}, {word.stem for word in draft}
+    count = 0
+    for word in draft:
+        plain = word.lower in stops() and word.lower not in _DIRECTED
+        if plain or word.stem in ours:
+            continue
+        against = contrasts().get(word.stem, frozenset()) & ours
+        count += bool(against - theirs)
+    return count
+
+
+def matching(draft: str, source: str, weight: frozenset[str]) -> Unit | None:
+    """Finds the source's stretch that a draft speaks of: the one sharing most words, exact ones counting thrice."""
+    stems = _stems(draft)
+    best, most = None, 0.0
+    for unit in units(source):
+        shared = stems & unit.stems
+        score = len(shared) + 2.0 * len(shared & weight)
+        if score > most:
+            best, most = unit, score
+    return best
+
+
+def disagrees(draft: str, source: str, weight: frozenset[str]) -> str | None:
+    """Says in a few words how a draft's yes and no differ from its source's; None where they agree."""
+    unit = matching(draft, source, weight)
+    if unit is None:
+        return None
+    flips = int(any(one.negative for one in units(draft)) != unit.negative)
+    opposed = opposites(words(draft), words(source))
+    turned = int(turned_round(draft, source))
+    if excepts(source) and not excepts(draft):
+        return "an exception is dropped"
+    if (opposed + flips + turned) % 2 or (flips and turned):
+        return "it says the opposite" if not turned else "it turns the relation round"
+    return _force(draft, source, unit)
+
+
+def _force(draft: str, source: str, unit: Unit) -> str | None:
+    ours, theirs, near = classes(draft), classes(source), classes(unit.text)
+    for mine, other in _CONTRADICT:
+        if mine in ours and other in near and mine not in theirs and other not in ours:
+            return f"it is stated as {mine}, the source says {other}"
+    if "doubt" in near and "doubt" not in ours:
+        return "a doubt is dropped"
+    for name in ("only", "cause", "all"):
+        if name in ours and name not in theirs:
+            return f"“{name}” is added"
+    return None
+
+
+def turned_round(draft: str, source: str) -> bool:
+    """Tells whether two named things, or the two sides of a comparison, have changed places."""
+    sides = _than(draft), _than(source)
+    if sides[0] and sides[1]:
+        (left, right), (ours, theirs) = sides
+        return len(left & theirs) + len(right & ours) > len(left & ours) + len(right & theirs)
+    first, second = _order(draft, source), _order(source, draft)
+    if len(first) < 2 or first == second or sorted(first) != sorted(second):
+        return False
+    return _passive(draft) == _passive(source) and not _listed(source, second)
+
+
+def _than(text: str) -> tuple[set[str], set[str]] | None:
+    left, than, right = text.partition(" than ")
+    if not than:
+        return None
+    return {w.stem for w in words(left) if w.lower not in stops()}, {
+        w.stem for w in words(right) if w.lower not in stops()
+    }
+
+
+def _order(text: str, other: str) -> list[str]:
+    shared = {word.lower for word in words(other)[1:] if word.capital} | {word.lower for word in words(other)[:1]}
+    order: list[str] = []
+    for at, word in enumerate(words(text)):
+        name = word.lower.removesuffix("'s")
+        known = word.capital and (at > 0 or word.lower not in stops())
+        if known and name in {one.removesuffix("'s") for one in shared} and name not in order:
+            order.append(name)
+    return order
+
+
+def _passive(text: str) -> bool:
+    return bool(re.search(r"\b(?:by|from)\s+(?:[a-z]+\s+)?[A-Z]", text))
+
+
+def _listed(text: str, names: list[str]) -> bool:
+    return bool(
+        re.search(r"\b(?:and|or|,)\s+".join(re.escape(name) for name in names), text.lower().replace(", ", " , "))
+    )
+
+
+def sided(text: str, start: int) -> str:
+    """Tells whether what stands at ``start`` is where something begins or where it ends."""
+    before = [word.lower for word in words(text[:start])][-2:]
+    for name in reversed(before):
+        if name in _FROM:
+            return "from"
+        if name in _TO:
+            return "to"
+    return ""
+
+
+__all__ = ["classes", "disagrees", "excepts", "matching", "negative", "opposites", "sided", "stem", "units"]
