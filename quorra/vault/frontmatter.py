@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from quorra.vault.markdown import wikilink
+from quorra.vault.links import wikilink
 from quorra.vault.note import Issue, Link, LinkKind, Severity, Span
 
 _LARGEST = 20_000
@@ -24,12 +24,13 @@ _DIGITS = "0123456789"
 _WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
 _CONFLICT = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:$|[T ])")
-_SALVAGE = re.compile(r"^title:[ \t]+(\S.*?)[ \t]*\r?$", re.MULTILINE)
+_SALVAGE = re.compile(r"^title:(.*)$", re.MULTILINE)
 _LOST_TAG = re.compile(r"^(tags?|aliases):[ \t]+#\S", re.MULTILINE)
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _NUMERIC = frozenset("-.0123456789")
-_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map", "timestamp")}
+_KNOWN = "str int float bool null timestamp binary seq omap pairs map set"
+_TAGS = {f"tag:yaml.org,2002:{name}" for name in _KNOWN.split()}
 _TEXT = "tag:yaml.org,2002:str"
 
 
@@ -108,11 +109,18 @@ def places(block: str) -> dict[str, tuple[int, int, int]]:
     root = _compose(block)
     found: dict[str, tuple[int, int, int]] = {}
     for left, right in root.value if isinstance(root, MappingNode) else ():
-        start, end = right.start_mark.index, right.end_mark.index
+        start, end = right.start_mark.index, _last(right).end_mark.index
         while end > start and block[end - 1] in " \t\r\n":
             end -= 1
         found.setdefault(left.value, (block.index(":", left.end_mark.index), start, end))
     return found
+
+
+def _last(node: Node) -> Node:
+    """Gives the node that a value ends with: a block list's own end lies past the comments that follow it."""
+    while isinstance(node, SequenceNode | MappingNode) and not node.flow_style and node.value:
+        node = node.value[-1] if isinstance(node, SequenceNode) else node.value[-1][1]
+    return node
 
 
 def _compose(block: str) -> Node | None:
@@ -134,8 +142,8 @@ def _fail(matter: Matter, block: str, line: int, message: str) -> None:
         _link("frontmatter", found[0], found[1], matter.start + found.start(1), block.count("\n", 0, found.start()) + 2)
         for found in _WIKI.finditer(block)
     ]
-    if (found := _SALVAGE.search(block)) and "{{" not in found[1]:
-        matter.title = found[1].strip("\"'")
+    if (title := _SALVAGE.search(block)) and "{{" not in title[1]:
+        matter.title = title[1].strip().strip("\"'")
 
 
 def _link(kind: LinkKind, text: str, inner: str, start: int, line: int) -> Link:
@@ -241,8 +249,10 @@ class _Reading:
         sources = list(_WIKI.finditer(self.text, start, end))
         if len(values) != len(sources):
             return
+        line = node.start_mark.line + 2
         for value, source in zip(values, sources, strict=True):
-            line = self.text.count("\n", self.matter.start, source.start()) + 2
+            line += self.text.count("\n", start, source.start())
+            start = source.start()
             link = _link("frontmatter", source[0], source[1], source.start(1), line)
             if value != source[1]:
                 target, anchor, alias, _, _ = wikilink(value)

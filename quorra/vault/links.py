@@ -30,15 +30,39 @@ def fold(name: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
+def external(target: str) -> bool:
+    """Tells whether a Markdown target names something outside the vault by its scheme."""
+    return _URL.match(target) is not None
+
+
+def label(target: str, anchor: str = "") -> str:
+    """Gives what a reader sees of a wikilink without alias: its last path part, and the heading it points at."""
+    name = target.rsplit("/", 1)[-1].removesuffix(".md")
+    section = anchor[1:].replace("#", " > ") if anchor and not anchor.startswith("#^") else ""
+    return f"{name} > {section}" if name and section else name or section
+
+
+def wikilink(inner: str) -> tuple[str, str, str, int, int]:
+    """Splits what stands between the brackets: target, anchor, alias, and the target's range in ``inner``."""
+    head, pipe, alias = inner.partition("|")
+    if pipe and head.endswith("\\"):
+        head = head[:-1]
+    path, sign, anchor = head.partition("#")
+    target = path.strip()
+    start = len(path) - len(path.lstrip()) if target else 0
+    return target, sign + anchor.strip(), alias.strip(), start, start + len(target)
+
+
 class Names:
     """An index over a vault's files, built once; ``paths`` are relative to the vault, with their endings."""
 
-    __slots__ = ("_last", "_whole")
+    __slots__ = ("_exact", "_last", "_whole")
 
     def __init__(self, paths: Iterable[str]) -> None:
+        self._exact = frozenset(paths)
         self._whole: dict[str, str] = {}
         self._last: dict[str, list[str]] = {}
-        for path in sorted(paths):
+        for path in sorted(self._exact):
             folded = fold(path)
             self._whole.setdefault(folded, path)
             name = folded.rpartition("/")[2]
@@ -46,6 +70,9 @@ class Names:
 
     def whole(self, path: str) -> str | None:
         """Gives the file at a path, written with or without ``.md``; the exact spelling wins over a folded one."""
+        for exact in (path + ".md", path):
+            if exact in self._exact:
+                return exact
         folded = fold(path)
         return self._whole.get(folded + ".md") or self._whole.get(folded)
 
@@ -65,7 +92,7 @@ def resolve(link: Link, source: str, names: Names) -> str | None:
     target = link.target
     if link.kind in _WIKI:
         return _wiki(target, source, names)
-    if link.kind == "autolink" or _URL.match(target):
+    if link.kind == "autolink" or external(target):
         return EXTERNAL
     if not target:
         return SELF

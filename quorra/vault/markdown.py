@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import pyromark
 from pyromark import Options
 
+from quorra.vault.links import external, label, wikilink
 from quorra.vault.note import Block, Heading, Link, LinkKind, Span
 
 _PARSER = pyromark.Markdown(
@@ -25,43 +26,19 @@ _PARSER = pyromark.Markdown(
     | Options.ENABLE_STRIKETHROUGH
     | Options.ENABLE_MATH
 )
+_LONGEST = 4096  # of a link's kept text: images nested thousands deep would hold each other's over and over
 _LEVELS = {"H1": 1, "H2": 2, "H3": 3, "H4": 4, "H5": 5, "H6": 6}
 Place = tuple[int, int]
 _LINKS = frozenset(("Link", "Image"))
 _SPACE = b" \t\r\n"
 _TRAIL = re.compile(rb"[\x80-\xbf]+")
-_URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+:|//)")
 _DEST = re.compile(rb"\]\(\s*(?:<((?:[^<>\n\\]|\\.)*)>|((?:[^\s\\]|\\.)*))", re.DOTALL)
 _DEFINED = re.compile(rb"\[(?:[^\[\]\\]|\\.)+\]:[ \t\r\n>]*(?:<((?:[^<>\n\\]|\\.)*)>|(\S+))", re.DOTALL)
 _ATTRIBUTE = re.compile(rb"\b(?:src|href)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
-_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
-_TAG = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
 _SIZE = re.compile(r"\d+(?:x\d+)?")
 _CALLOUT = re.compile(r"\[![\w-]+\][+-]?\s*")
 _ANCHOR = re.compile(r"(?:^|\s)\^[\w-]+$")
-
-
-def external(target: str) -> bool:
-    """Tells whether a Markdown target names something outside the vault by its scheme."""
-    return _URL.match(target) is not None
-
-
-def label(target: str, anchor: str = "") -> str:
-    """Gives what a reader sees of a wikilink without alias: its last path part, and the heading it points at."""
-    name = target.rsplit("/", 1)[-1].removesuffix(".md")
-    section = anchor[1:].replace("#", " > ") if anchor and not anchor.startswith("#^") else ""
-    return f"{name} > {section}" if name and section else name or section
-
-
-def wikilink(inner: str) -> tuple[str, str, str, int, int]:
-    """Splits what stands between the brackets: target, anchor, alias, and the target's range in ``inner``."""
-    head, pipe, alias = inner.partition("|")
-    if pipe and head.endswith("\\"):
-        head = head[:-1]
-    path, sign, anchor = head.partition("#")
-    target = path.strip()
-    start = len(path) - len(path.lstrip()) if target else 0
-    return target, sign + anchor.strip(), alias.strip(), start, start + len(target)
 
 
 def read(body: str, data: bytes, base: int, line: int) -> tuple[list[Heading], list[Block], list[Link]]:
@@ -245,8 +222,8 @@ class _Reader:
         self.begin("html", start, last)
 
     def end_html(self, start: int, end: int, last: int) -> None:
-        text = html.unescape(_TAG.sub(" ", "".join(self.words)))
-        self.words[:] = [text]
+        seen = _uncommented("".join(self.words).encode()).decode()
+        self.words[:] = [html.unescape(_TAG.sub(" ", seen))]
         self.attributes(start, end)
         self.end_block(start, end, last)
 
@@ -279,7 +256,7 @@ class _Reader:
 
     def attributes(self, start: int, end: int) -> None:
         """Takes the ``src`` and ``href`` of a stretch of HTML as links, those in comments left out."""
-        source = _COMMENT.sub(lambda found: b" " * len(found[0]), self.data[start:end])
+        source = _uncommented(self.data[start:end])
         for found in _ATTRIBUTE.finditer(source):
             group = found.lastindex or 1
             where, stop = found.span(group)
@@ -297,7 +274,7 @@ class _Reader:
         if form.__class__ is dict:
             self.wiki(wiki, start, end, mark)
             return
-        alias = "".join(self.words[mark:])
+        alias = "".join(self.words[mark : mark + _LONGEST])
         if form == "Inline":
             tail = b"](" + value["dest_url"].encode() + b")"
             if self.data.endswith(tail, start, end):
@@ -353,8 +330,19 @@ class _Reader:
             anchor = sign + unquote(fragment)
             target = unquote(target.partition("#")[0].partition("?")[0])
         begin = self.at(where)
-        text = self.data[start:end].decode()
+        text = self.data[start:end].decode() if end - start < _LONGEST else ""
         self.links.append(Link(kind, text, target, anchor, alias, self.line(start), Span(begin, begin + len(path))))
+
+
+def _uncommented(source: bytes) -> bytes:
+    """Blanks the comments of HTML, lengths kept; one that is never closed runs to the end."""
+    parts, last = [], 0
+    while (start := source.find(b"<!--", last)) >= 0:
+        stop = source.find(b"-->", start) + 3
+        stop = stop if stop > 2 else len(source)
+        parts += [source[last:start], b" " * (stop - start)]
+        last = stop
+    return b"".join(parts) + source[last:] if parts else source
 
 
 def _fold(name: str) -> str:

@@ -100,5 +100,6 @@ def _tags(value: Any) -> tuple[str, ...]:
         value = value.split(",")
     elif not isinstance(value, list):
         value = [value]
-    words = (str(part).strip().lstrip("#") for part in value if isinstance(part, str | int | float))
+    plain = (part for part in value if isinstance(part, str | int | float) and not isinstance(part, bool))
+    words = (str(part).strip().lstrip("#") for part in plain)
     return tuple(dict.fromkeys(word for word in words if word))

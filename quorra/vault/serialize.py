@@ -83,7 +83,8 @@ def _value(value: Any, flow: bool = False) -> str:
         parts = (f"{_text(str(key), flow=True, key=True)}: {_value(part, flow=True)}" for key, part in value.items())
         return "{" + ", ".join(parts) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(part, flow=True) for part in value) + "]"
+        inner = ", ".join(_value(part, flow=True) for part in value)
+        return f"[ {inner} ]" if inner.startswith("[") else f"[{inner}]"  # two brackets would be a link
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float):

@@ -37,8 +37,8 @@ _BEFORE = re.compile(r"(?:\b(?:every|each|per)\s|[-\u2010]|[`\"'\u2018\u201c\u00
 _CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:$|[T ])")
 _PROSE = ("paragraph", "item", "task", "quote")
-_MARKS = re.compile(r"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
 _LEAD_WORDS = 5
+_LONG = 20_000
 
 
 def note(value: Note, resolve: Resolve) -> list[Issue]:
@@ -105,7 +105,7 @@ def _times(value: Note) -> Iterator[Issue]:
         if block.kind not in _PROSE or not _RELATIVE.search(block.text):
             continue
         source = value.text[block.span.start : block.span.end]
-        if "`" in source:
+        if "`" in source and len(source) < _LONG:
             source = _CODE.sub(lambda found: " " * len(found[0]), source)
         for found in _RELATIVE.finditer(source):
             if not _BEFORE.search(source[: found.start()]):
@@ -116,11 +116,18 @@ def _times(value: Note) -> Iterator[Issue]:
 
 
 def _conflict(value: Note) -> Iterator[Issue]:
-    start = value.body_start
-    if "<<<<<<< " not in value.text[start:] or not (found := _MARKS.search(value.text, start)):
+    if "<<<<<<< " not in value.text:
         return
-    if not any(b.kind == "code" and b.span.start <= found.start() < b.span.end for b in value.blocks):
-        line = value.text.count("\n", 0, found.start()) + 1
+    body = "\n" + value.body
+    place, places = 0, []
+    for sign in ("<<<<<<< ", "=======", ">>>>>>> "):
+        place = body.find("\n" + sign, place)
+        if place < 0:
+            return
+        places.append(value.body_start + place)
+    first = places[0]
+    if not any(block.kind == "code" and block.span.start <= first < block.span.end for block in value.blocks):
+        line = value.text.count("\n", 0, first) + 1
         yield Issue("error", "conflict-markers", line, "A merge conflict is not settled here: keep one side.")
 
 
