@@ -1,37 +1,86 @@
-"""Opens the chat model and the embedder that a home's settings name."""
+"""Opens the chat model and the embedder that a home's settings name, loading neither."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from quorra.errors import QuorraError
 from quorra.inference.chat.llama import Llama
+from quorra.inference.chat.remote import Remote
 from quorra.inference.chat.scripted import Scripted
+from quorra.inference.embed.gguf import Gguf
 from quorra.inference.embed.minilm import MiniLM
+from quorra.inference.embed.remote import RemoteEmbedder
 from quorra.inference.protocol import Chat, Style
 from quorra.inference.protocol import Embedder as EmbedderProtocol
+from quorra.inference.server import Server
 from quorra.settings import Embedder, Model
 
 PACKAGED = "SmolLM2-135M-Instruct"
 
 
 class UnknownModel(QuorraError):
-    """A model was named that is neither a backend nor a file."""
+    """What was named is no backend, no file and no pulled model."""
 
     code = "unknown_model"
 
 
 def chat(model: Model, key: str = "", *, home: Path = Path()) -> Chat:
-    """Gives the backend without loading it; ``key`` is an API key, paths in the settings start at ``home``."""
+    """Gives the backend; ``key`` is an API key, a relative path starts at ``home``."""
     path = home / model.path if model.path else None
     if model.backend == "scripted":
         return Scripted(_style(model, "composition"), model.context, path)
+    if model.backend == "openai":
+        server = Server(_address(model.url, "model.url"), key, model.timeout)
+        return Remote(server, name=model.name, style=_style(model, "composition"), context=model.context)
     style = _style(model, "composition" if path else "quotation")
     name = model.name or (path.stem if path else PACKAGED)
     return Llama(path, name=name, style=style, context=model.context, threads=model.threads)
 
 
 def embedder(embedder: Embedder, key: str = "", *, home: Path = Path()) -> EmbedderProtocol:
-    """Gives the embedder without loading it; ``key`` is an API key, paths in the settings start at ``home``."""
-    return MiniLM(threads=embedder.threads)
+    """Gives the embedder; ``key`` is an API key, a relative path starts at ``home``."""
+    if embedder.backend == "openai":
+        return RemoteEmbedder(Server(_address(embedder.url, "embedder.url"), key), name=embedder.name)
+    if embedder.backend == "minilm":
+        return MiniLM(threads=embedder.threads)
+    if not embedder.path:
+        raise UnknownModel("embedder.backend is gguf and embedder.path names no file.", "Set embedder.path.")
+    return Gguf(home / embedder.path, embedder.threads)
+
+
+def override(text: str, model: Model, places: Sequence[Path]) -> Model:
+    """Reads what ``--model`` was given; raises UnknownModel.
+
+    ``scripted``, ``scripted:FILE``, ``openai:URL#NAME``, the packaged model's name,
+    or a GGUF file: a path from one of ``places``, or a name of one pulled there.
+    """
+    backend, _, rest = text.partition(":")
+    if text in (PACKAGED, "llama"):
+        return model.model_copy(update={"backend": "llama", "path": "", "name": ""})
+    if backend == "openai":
+        url, _, name = rest.partition("#")
+        return model.model_copy(update={"backend": "openai", "url": _address(url, "--model"), "name": name, "path": ""})
+    if backend == "scripted":
+        path = str(_file(rest, places)) if rest else ""
+        return model.model_copy(update={"backend": "scripted", "path": path, "name": ""})
+    return model.model_copy(update={"backend": "llama", "path": str(_file(text, places)), "name": ""})
+
+
+def _file(text: str, places: Sequence[Path]) -> Path:
+    for place in places:
+        for path in (place / text, place / f"{text}.gguf"):
+            if text and path.is_file():
+                return path.resolve()
+    raise UnknownModel(
+        f"{text!r} is no model file here and none that was pulled.",
+        "Name a GGUF file, scripted, or openai:URL#NAME; quorra models list shows what is there.",
+    )
+
+
+def _address(url: str, where: str) -> str:
+    if not url.startswith(("http://", "https://")):
+        raise UnknownModel(f"{where} must begin with http:// or https://, not {url!r}.", "Name the server's address.")
+    return url
 
 
 def _style(model: Model, auto: Style) -> Style:

@@ -11,6 +11,7 @@ from pathlib import Path
 from quorra.inference.protocol import ModelAway
 
 SHARE = Path(sys.prefix) / "share" / "quorra"
+GRAPH = SHARE / "minilm.onnx"
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,8 +118,15 @@ class Embedder(Protocol):
     ``name`` identifies weights, graph and pooling: vectors of two names never mix.
     """
 
-    name: str
-    dim: int
+    @property
+    def name(self) -> str:
+        """What to key vectors by; raises ModelAway where that can't be told."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """How many numbers a vector has; raises ModelAway where that can't be told."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Gives one row a text, finite for any text; raises ModelAway."""

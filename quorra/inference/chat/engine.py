@@ -41,13 +41,21 @@ class Weights:
         self.model: Any = model
         self.vocab: Any = llama_cpp.llama_model_get_vocab(model)
         self.trained: int = llama_cpp.llama_model_n_ctx_train(model)
+        self.width: int = llama_cpp.llama_model_n_embd(model)
 
     def tokens(self, text: str, special: bool = False) -> list[int]:
         """Tokenizes; ``special`` reads control tokens in the text as such, never to be set for text not ours."""
+        return self._tokens(text, borders=False, special=special)
+
+    def whole(self, text: str) -> list[int]:
+        """Tokenizes a text that stands alone, with the tokens the model wants at its borders."""
+        return self._tokens(text, borders=True, special=False)
+
+    def _tokens(self, text: str, borders: bool, special: bool) -> list[int]:
         data = text.encode("utf-8", "replace")
         room = len(data) + 8
         buffer = (llama_cpp.llama_token * room)()
-        count = llama_cpp.llama_tokenize(self.vocab, data, len(data), buffer, room, False, special)
+        count = llama_cpp.llama_tokenize(self.vocab, data, len(data), buffer, room, borders, special)
         return list(buffer[:count])
 
     def piece(self, token: int) -> bytes:
@@ -65,6 +73,11 @@ class Weights:
         begin, end = llama_cpp.llama_vocab_bos(self.vocab), llama_cpp.llama_vocab_eos(self.vocab)
         texts = [llama_cpp.llama_vocab_get_text(self.vocab, one).decode() if one >= 0 else "" for one in (begin, end)]
         return texts[0], texts[1], [begin] if llama_cpp.llama_vocab_get_add_bos(self.vocab) else []
+
+    @property
+    def pools(self) -> bool:
+        """Tells whether the file says how token vectors become one."""
+        return bool(self.meta(f"{self.meta('general.architecture')}.pooling_type").strip("0"))
 
     def meta(self, key: str) -> str:
         """Gives one line of the file's metadata, empty where there is none."""
@@ -91,11 +104,14 @@ class Context:
         params.n_batch = params.n_ubatch = min(BATCH, params.n_ctx)
         params.n_threads = params.n_threads_batch = threads
         params.embeddings = embeddings
+        if embeddings and not weights.pools:
+            params.pooling_type = llama_cpp.LLAMA_POOLING_TYPE_MEAN
         params.no_perf = True
         self._stop: Callable[[], bool] = lambda: False
         self._abort = llama_cpp.ggml_abort_callback(lambda data: self._stop())
         self._weights = weights
         self.size: int = params.n_ctx
+        self._batch: int = params.n_batch
         self._ctx: Any = llama_cpp.llama_init_from_model(weights.model, params)
         if not self._ctx:
             raise ModelAway(f"llama.cpp can't make a context of {self.size} tokens.", "Lower model.context.")
@@ -125,6 +141,24 @@ class Context:
 
     def logits(self, prompt: Sequence[int], after: int) -> Vectors:
         """Evaluates a prompt of at most one batch afresh; gives the logits of each position from ``after`` on."""
+        self._whole(prompt, after)
+        width = llama_cpp.llama_vocab_n_tokens(self._weights.vocab)
+        raw = ctypes.cast(llama_cpp.llama_get_logits(self._ctx), ctypes.POINTER(ctypes.c_float))
+        return np.ctypeslib.as_array(raw, shape=(len(prompt) - after, width)).copy()
+
+    def embedding(self, prompt: Sequence[int]) -> Vectors:
+        """Gives the pooled vector of a prompt, of its first batch where it is longer."""
+        self._whole(prompt[: self._batch], 0)
+        raw = ctypes.cast(llama_cpp.llama_get_embeddings_seq(self._ctx, 0), ctypes.POINTER(ctypes.c_float))
+        return np.ctypeslib.as_array(raw, shape=(self._weights.width,)).copy()
+
+    def close(self) -> None:
+        """Frees the context."""
+        if self._ctx:
+            llama_cpp.llama_free(self._ctx)
+            self._ctx = None
+
+    def _whole(self, prompt: Sequence[int], after: int) -> None:
         self._cut(0)
         batch = llama_cpp.llama_batch_init(len(prompt), 0, 1)
         try:
@@ -134,22 +168,12 @@ class Context:
                 batch.n_seq_id[at], batch.seq_id[at][0] = 1, 0
                 batch.logits[at] = at >= after
             self._check(llama_cpp.llama_decode(self._ctx, batch))
-            width = llama_cpp.llama_vocab_n_tokens(self._weights.vocab)
-            rows = len(prompt) - after
-            raw = ctypes.cast(llama_cpp.llama_get_logits(self._ctx), ctypes.POINTER(ctypes.c_float))
-            return np.ctypeslib.as_array(raw, shape=(rows, width)).copy()
         finally:
             llama_cpp.llama_batch_free(batch)
 
-    def close(self) -> None:
-        """Frees the context."""
-        if self._ctx:
-            llama_cpp.llama_free(self._ctx)
-            self._ctx = None
-
     def _cut(self, keep: int) -> int:
         """Forgets what is held from ``keep`` on; models that can't forget a part forget it all."""
-        if not llama_cpp.llama_memory_seq_rm(self._memory, 0, keep, -1):
+        if self._memory and not llama_cpp.llama_memory_seq_rm(self._memory, 0, keep, -1):
             llama_cpp.llama_memory_clear(self._memory, True)
             keep = 0
         del self._held[keep:]

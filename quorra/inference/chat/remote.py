@@ -1,0 +1,164 @@
+"""A chat model on any OpenAI-compatible server, through the official client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import Any
+
+from quorra.errors import QuorraError
+from quorra.inference.protocol import Abilities, Delta, Message, Style, Usage
+from quorra.inference.server import Server
+from quorra.inference.stream import Cleaner, Reply, speak
+
+TICK = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """What the server said at the end, or why there was none."""
+
+    finish: str = ""
+    prompt: int = 0
+    cached: int = 0
+    error: QuorraError | None = None
+
+
+class Remote:
+    """Streams from the server in a thread of its own, so that stopping closes the connection at once."""
+
+    def __init__(self, server: Server, *, name: str, style: Style, context: int = 4096) -> None:
+        self.name = name or "default"
+        self.abilities = Abilities(streaming=True, tools=False, context=context, style=style)
+        self._server = server
+        self._model = name
+
+    def generate(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int = 512,
+        temperature: float = 0.0,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Reply:
+        """Starts a reply; raises ModelAway or GenerationFailed when it is iterated."""
+        request = {
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+        }
+        return Reply(lambda stop: self._run(request, stop), cancelled)
+
+    def reachable(self) -> bool:
+        """Tells whether the server answers."""
+        return self._server.reachable()
+
+    def close(self) -> None:
+        """Holds nothing between generations."""
+
+    def _run(self, request: dict[str, Any], stop: Callable[[], bool]) -> Generator[Delta, None, Usage]:
+        self._model = self._model or self._server.model()
+        call = _Call(self._server, {**request, "model": self._model})
+        try:
+            said, finish = yield from speak(call.pieces(stop), Cleaner(), request["max_tokens"] + 1, stop)
+        finally:
+            call.stop()
+        end = call.end
+        finish = "length" if end.finish == "length" else finish
+        return Usage(end.prompt, end.prompt - end.cached, said, "cancelled" if stop() else finish)
+
+
+class _Call:
+    """One request in a thread with its own event loop; the pieces come through a queue."""
+
+    def __init__(self, server: Server, request: dict[str, Any]) -> None:
+        self.end = _End()
+        self._server = server
+        self._request = request
+        self._queue: SimpleQueue[str | Delta | _End] = SimpleQueue()
+        self._stopped = Event()
+        self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
+        self._thread = Thread(target=self._work, name="model-stream", daemon=True)
+
+    def pieces(self, stop: Callable[[], bool]) -> Iterator[str | Delta]:
+        """Gives text and reasoning until the server ends; raises what went wrong."""
+        self._thread.start()
+        while not stop():
+            with suppress(Empty):
+                piece = self._queue.get(timeout=TICK)
+                if isinstance(piece, _End):
+                    self.end = piece
+                    break
+                yield piece
+        if self.end.error:
+            raise self.end.error
+
+    def stop(self) -> None:
+        """Closes the connection if it is still open, and waits for the thread."""
+        self._stopped.set()
+        if self._running:
+            with suppress(RuntimeError):  # the loop is closed: the thread has ended by itself
+                self._running[0].call_soon_threadsafe(self._running[1].cancel)
+        if self._thread.ident:
+            self._thread.join(timeout=2.0)
+
+    def _work(self) -> None:
+        with suppress(asyncio.CancelledError):
+            asyncio.run(self._pump())
+
+    async def _pump(self) -> None:
+        import openai
+
+        task = asyncio.current_task()
+        self._running = (asyncio.get_running_loop(), task) if task else None
+        if self._stopped.is_set():
+            return
+        heard = _Heard(self._queue)
+        try:
+            await self._stream(heard)
+        except (openai.OpenAIError, ValueError, AttributeError, TypeError) as error:
+            self._queue.put(_End(error=self._server.trouble(error, heard.begun)))
+            return
+        self._queue.put(heard.end if heard.end.finish else _End(error=self._server.silent()))
+
+    async def _stream(self, heard: _Heard) -> None:
+        async with self._server.asynchronous() as client:
+            options = {"include_usage": True}
+            create: Any = client.chat.completions.create
+            async with await create(stream=True, stream_options=options, **self._request) as chunks:
+                async for chunk in chunks:
+                    heard.hear(chunk)
+
+
+class _Heard:
+    """Sorts a server's chunks into pieces for the queue and what its end will say."""
+
+    def __init__(self, queue: SimpleQueue[str | Delta | _End]) -> None:
+        self.end = _End()
+        self.begun = False
+        self._queue = queue
+
+    def hear(self, chunk: Any) -> None:
+        """Takes one chunk; AttributeError and TypeError mean that it is none."""
+        if usage := getattr(chunk, "usage", None):
+            details = getattr(usage, "prompt_tokens_details", None)
+            cached = getattr(details, "cached_tokens", 0) or 0
+            self.end = replace(self.end, prompt=usage.prompt_tokens or 0, cached=cached)
+        for choice in chunk.choices[:1]:
+            self.end = replace(self.end, finish=choice.finish_reason or self.end.finish)
+            for piece in _pieces(choice.delta):
+                self.begun = True
+                self._queue.put(piece)
+
+
+def _pieces(delta: Any) -> Iterator[str | Delta]:
+    for field in ("reasoning_content", "reasoning"):
+        if isinstance(hidden := getattr(delta, field, None), str) and hidden:
+            yield Delta("reasoning", hidden)
+            break
+    if isinstance(delta.content, str) and delta.content:
+        yield delta.content
