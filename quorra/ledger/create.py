@@ -1,0 +1,184 @@
+"""Making a folder a ledger: what stands in the way, and the first commit."""
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from quorra.ledger.change import Applied, ChangeSet, Edit, Origin, Outcome, Refused
+from quorra.ledger.ledger import Ledger
+from quorra.ledger.plumbing.disk import Blocked
+from quorra.ledger.plumbing.process import Git, GitFailed
+from quorra.ledger.plumbing.repository import Repository
+from quorra.ledger.snapshot import visible
+
+PRIVATE = ".quorra/"
+MOUNTS = Path("/proc/self/mountinfo")
+REMOTE = frozenset(
+    {
+        *("9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "glusterfs", "lustre", "ncpfs"),
+        *("nfs", "nfs4", "orangefs", "smb3", "smbfs"),
+        *("fuse.davfs2", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs"),
+    }
+)
+
+
+def check(root: Path, mounts: str | None = None) -> Refused | None:
+    """Says what stands in the way of a ledger here, None where nothing does; writes nothing.
+
+    ``mounts`` is the text of the system's mount table, read from it where not given.
+    """
+    kind = _file_system(root, _mounts() if mounts is None else mounts)
+    if kind in REMOTE:
+        return Refused("network", f"{root} is on a network file system ({kind}); a home must be on a local disk.")
+    if (root / ".git").exists():
+        return _check_repository(root)
+    outer = _outer(root)
+    if outer is not None:
+        return Refused("nested", f"{root} lies inside another repository, {outer}; make the home there or elsewhere.")
+    if not root.is_dir():
+        return None
+    with tempfile.TemporaryDirectory() as spare:
+        git = Git(Path(spare))
+        git.run("init", "--quiet", "--bare", spare)
+        # A folder that is no repository yet is looked at through a spare git folder, so that nothing is left in it.
+        return _filtered(git, root, ("--git-dir", spare, "--work-tree", str(root)))
+
+
+def _mounts() -> str:
+    try:
+        return MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ""
+
+
+def _file_system(root: Path, mounts: str) -> str:
+    """Finds the type of the file system that holds a path, from the lines of mountinfo(5)."""
+    best, kind = "", ""
+    for line in mounts.splitlines():
+        left, dash, right = line.partition(" - ")
+        words = left.split(" ")
+        if not dash or len(words) < 5:
+            continue
+        point = words[4].encode().decode("unicode_escape").encode("latin-1").decode("utf-8", "surrogateescape")
+        inside = str(root.resolve()) == point or str(root.resolve()).startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, right.split(" ")[0]
+    return kind
+
+
+def _outer(root: Path) -> str | None:
+    there = next(folder for folder in (root, *root.parents) if folder.is_dir())
+    try:
+        return Git(there).run("rev-parse", "--show-toplevel").decode().strip() or None
+    except GitFailed:
+        return None
+
+
+def _check_repository(root: Path) -> Refused | None:
+    repo = Repository(root)
+    try:
+        git = repo.git
+        if git.run("rev-parse", "--is-shallow-repository").strip() == b"true":
+            return Refused("shallow", f"{root} is a shallow clone; fetch the rest with: git fetch --unshallow")
+        if git.run("config", "--bool", "core.sparseCheckout", good=(0, 1)).strip() == b"true":
+            return Refused("sparse", f"{root} is a sparse checkout; undo that with: git sparse-checkout disable")
+        links = [line for line in git.run("ls-files", "--stage", "-z").split(b"\0") if line.startswith(b"160000")]
+        if links or (root / ".gitmodules").exists():
+            return Refused("submodules", f"{root} has submodules, which a home can't hold.")
+        repo.settled()
+        return _filtered(git, root, ())
+    except Blocked as error:
+        return Refused(error.code, error.message, error.path)
+    finally:
+        repo.close()
+
+
+def _filtered(git: Git, root: Path, where: Sequence[str]) -> Refused | None:
+    """Refuses paths whose text a filter such as git-crypt or LFS would change on its way into git."""
+    listed = git.run(*where, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if not listed:
+        return None
+    fields = git.run(*where, "check-attr", "-z", "--stdin", "filter", stdin=listed).split(b"\0")
+    for path, value in zip(fields[0::3], fields[2::3], strict=False):
+        if value not in (b"unspecified", b"unset"):
+            name = os.fsdecode(path)
+            reason = f"{name} has the git filter {os.fsdecode(value)}, which Quorra's commits would bypass."
+            return Refused("filter", reason, name)
+    return None
+
+
+def endings(root: Path, roots: Sequence[str]) -> list[str]:
+    """Gives the lines that ``.gitattributes`` needs so that git converts no line ending under these roots."""
+    probes = [f"{folder}/probe.md" if folder else "probe.md" for folder in roots]
+    git = Git(root) if (root / ".git").exists() else Git(next(f for f in (root, *root.parents) if f.is_dir()))
+    converts = git.run("config", "core.autocrlf", good=(0, 1)).strip().lower() in (b"true", b"input")
+    found: list[bytes] = [b"unspecified"] * len(probes)
+    if (root / ".git").exists():
+        stdin = b"\0".join([*map(os.fsencode, probes), b""])
+        found = git.run("check-attr", "-z", "--stdin", "text", stdin=stdin).split(b"\0")[2::3]
+    lines = []
+    for folder, value in zip(roots, found, strict=True):
+        if value in (b"set", b"auto") or (value == b"unspecified" and converts):
+            lines.append(f"{folder}/** -text" if folder else "* -text")
+    return lines
+
+
+def init(
+    root: Path,
+    files: Mapping[str, bytes],
+    owner: tuple[str, str],
+    roots: tuple[str, ...],
+    origin: Origin,
+) -> Outcome:
+    """Makes ``root`` a repository with these files of ours, none of them over one that is there.
+
+    Before the first commit of a repository, notes under ``roots`` that git does
+    not know yet are taken in as they are, as the owner's own commit. Where there
+    is history, nothing of the person's is touched. Raises GitFailed.
+    """
+    refused = check(root)
+    if refused is not None:
+        return refused
+    root.mkdir(parents=True, exist_ok=True)
+    if not (root / ".git").exists():
+        from git import Repo
+
+        Repo.init(root, initial_branch="main").close()
+    ledger = Ledger(root, roots, owner)
+    try:
+        _exclude(root, ledger)
+        return _first(ledger, files, origin)
+    finally:
+        ledger.close()
+
+
+def _exclude(root: Path, ledger: Ledger) -> None:
+    """Keeps the home's private folder out of git, without touching the person's own ignore file."""
+    folder = ledger.folder("info")
+    folder.mkdir(exist_ok=True)
+    file = folder / "exclude"
+    text = file.read_text(encoding="utf-8", errors="surrogateescape") if file.exists() else ""
+    if PRIVATE not in text.split("\n"):
+        joint = "" if not text or text.endswith("\n") else "\n"
+        file.write_text(f"{text}{joint}{PRIVATE}\n", encoding="utf-8", errors="surrogateescape")
+
+
+def _first(ledger: Ledger, files: Mapping[str, bytes], origin: Origin) -> Outcome:
+    taken: Outcome | None = None
+    if ledger.head() is None:
+        taken = ledger.adopt(_untracked(ledger), origin)
+        if isinstance(taken, Refused) and taken.code != "empty":
+            return taken
+    new = tuple(Edit(path, content, None) for path, content in files.items() if not os.path.lexists(ledger.root / path))
+    outcome = ledger.commit(ChangeSet(new, "Make this folder a home", origin)) if new else None
+    if outcome is None:
+        head = ledger.head()
+        return Applied(head) if head else Refused("empty", "There is nothing to commit and no commit yet.")
+    return outcome
+
+
+def _untracked(ledger: Ledger) -> list[str]:
+    listed = ledger.git("ls-files", "-z", "--others", "--exclude-standard")
+    paths = [os.fsdecode(name) for name in listed.split(b"\0")[:-1]]
+    return [path for path in paths if not path.endswith("/") and visible(path, ledger.roots)]

@@ -1,0 +1,73 @@
+"""The record of a commit under way, from which a later process finishes or undoes it."""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from quorra.ledger.plumbing.objects import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One commit to be made: its author line without the time, its message, the rows it changes."""
+
+    author: str
+    message: str
+    rows: dict[str, Row | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One file to be changed on disk: blob ids of its bytes before and after, None for absent."""
+
+    path: str
+    old: str | None
+    new: str | None
+    temp: str
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """Everything that finishing or undoing needs; ``rows`` holds the index rows before and after."""
+
+    branch: str
+    head: str | None
+    commit: str
+    when: str
+    drafts: list[Draft]
+    touches: list[Touch]
+    rows: dict[str, tuple[Row | None, Row | None]]
+    made: list[str]
+
+    def save(self, file: Path) -> None:
+        """Writes the journal by rename and makes sure that it is on the medium."""
+        temp = file.with_name(file.name + "-new")
+        with open(temp, "w", encoding="ascii") as out:
+            json.dump(asdict(self), out)
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(temp, file)
+
+
+def load(file: Path) -> Journal | None:
+    """Reads the journal, None where no commit was under way."""
+    try:
+        raw = json.loads(file.read_text(encoding="ascii"))
+    except FileNotFoundError:
+        return None
+    drafts = [Draft(d["author"], d["message"], {p: _row(r) for p, r in d["rows"].items()}) for d in raw["drafts"]]
+    return Journal(
+        branch=raw["branch"],
+        head=raw["head"],
+        commit=raw["commit"],
+        when=raw["when"],
+        drafts=drafts,
+        touches=[Touch(**touch) for touch in raw["touches"]],
+        rows={path: (_row(old), _row(new)) for path, (old, new) in raw["rows"].items()},
+        made=raw["made"],
+    )
+
+
+def _row(raw: list[str] | None) -> Row | None:
+    return Row(*raw) if raw else None

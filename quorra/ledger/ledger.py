@@ -1,0 +1,176 @@
+"""The ledger: the only way in for a change, and the way to read what is and what was."""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from quorra.errors import QuorraError
+from quorra.ledger import message
+from quorra.ledger.change import Applied, ChangeSet, Entry, Origin, Outcome, Refused, Snapshot, Stale
+from quorra.ledger.plan import Planner
+from quorra.ledger.plumbing.disk import Blocked
+from quorra.ledger.plumbing.repository import Repository
+from quorra.ledger.publish import Publisher, Steps
+from quorra.ledger.snapshot import Watch, visible
+
+
+class UnknownRevision(QuorraError):
+    """No commit has this name."""
+
+    code = "revision"
+
+
+def local() -> datetime:
+    """Gives the moment with its offset."""
+    return datetime.now().astimezone()
+
+
+class Ledger:
+    """One git repository as Quorra's memory; safe to share between threads and beside other processes.
+
+    ``roots`` are the repository paths that snapshots look at, "" for all of it;
+    ``owner`` is the person in whose name hand edits are committed; ``steps``
+    hears the name of every step of a commit.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        roots: tuple[str, ...],
+        owner: tuple[str, str],
+        *,
+        clock: Callable[[], datetime] = local,
+        steps: Steps = lambda name: None,
+    ) -> None:
+        self.root = root
+        self.roots = roots
+        self.owner = owner
+        self.clock = clock
+        self.steps = steps
+        self._repo = Repository(root)
+        self._watch = Watch(self._repo, roots, lambda: int(clock().timestamp() * 1e9))
+        self._lock = threading.RLock()
+
+    def commit(self, change: ChangeSet) -> Outcome:
+        """Writes a change to disk, index and branch, or nothing at all."""
+        paths = [edit.path for edit in change.edits]
+        if len(set(paths)) != len(paths):
+            return Refused("path", "A change names the same path twice.", paths[0])
+        try:
+            self._repo.objects.write_new(edit.content for edit in change.edits if edit.content is not None)
+            self.steps("blobs written")
+            return self._turn(lambda planner: planner.change(change))
+        except Blocked as error:
+            return Refused(error.code, error.message, error.path)
+
+    def adopt(self, paths: Sequence[str], origin: Origin) -> Outcome:
+        """Commits hand edits as they are, as the person's own commit."""
+        try:
+            return self._turn(lambda planner: planner.adopt(paths, origin))
+        except Blocked as error:
+            return Refused(error.code, error.message, error.path)
+
+    def _turn(self, plan: Callable[[Planner], Refused | Stale | None]) -> Outcome:
+        publisher = Publisher(self._repo, self.steps)
+        with self._lock, self._repo.locks.hold():
+            self._repo.locks.sweep()
+            self.steps("lock taken")
+            with self._repo.locks.hold_index():
+                self.steps("index locked")
+                publisher.recover()
+                publisher.sweep()
+                planner = Planner(self._repo, self.owner, self.clock())
+                stopped = plan(planner)
+                if stopped is not None:
+                    return stopped
+                if planner.plan.drafts:
+                    return publisher.publish(planner.plan)
+                if planner.head is None:
+                    return Refused("empty", "There is nothing to commit and no commit yet.")
+                return Applied(planner.head)
+
+    def recover(self) -> None:
+        """Finishes or undoes what a process that died left behind; raises Blocked where git's index is held."""
+        publisher = Publisher(self._repo, self.steps)
+        with self._lock, self._repo.locks.hold():
+            self._repo.locks.sweep()
+            if publisher.file.exists():
+                with self._repo.locks.hold_index():
+                    publisher.recover()
+            publisher.sweep()
+
+    def snapshot(self) -> Snapshot:
+        """Gives the head and every watched file that differs from it on disk; writes nothing."""
+        with self._lock:
+            return self._watch.take()
+
+    def head(self) -> str | None:
+        """Gives the commit at the top, None before the first."""
+        return self._repo.head()
+
+    def resolve(self, rev: str) -> str:
+        """Gives the commit that a revision names; raises UnknownRevision."""
+        found = None if "\n" in rev or not rev else self._repo.reader.info([f"{rev}^{{commit}}"])[0]
+        if found is None:
+            raise UnknownRevision(f"No commit is called {rev!r} here.", "See the commits with: quorra log")
+        return found[0]
+
+    def tree(self, rev: str, roots: Sequence[str] | None = None) -> Mapping[str, str]:
+        """Gives the blob id of every visible regular file at a revision, under the watched or the given roots."""
+        wanted = self.roots if roots is None else tuple(roots)
+        limits = [] if "" in wanted else ["--", *(root + "/" for root in wanted)]
+        raw = self._repo.git.run("ls-tree", "-r", "-z", "--full-tree", self.resolve(rev), *limits)
+        found: dict[str, str] = {}
+        for record in raw.split(b"\0")[:-1]:
+            head, _, name = record.partition(b"\t")
+            mode, _, ident = head.split(b" ")
+            path = os.fsdecode(name)
+            if mode.startswith(b"100") and visible(path, wanted):
+                found[path] = ident.decode()
+        return found
+
+    def changes(self, old: str | None, new: str) -> Mapping[str, str | None]:
+        """Gives the watched paths that differ between two commits: the new blob id, None where gone."""
+        if old is None:
+            return dict(self.tree(new))
+        before, after = (self._repo.tree_of(self.resolve(rev)) for rev in (old, new))
+        assert before is not None
+        assert after is not None
+        found: dict[str, str | None] = {}
+        for mode, ident, name in self._repo.differ.changes(before, after):
+            path = os.fsdecode(name)
+            if visible(path, self.roots):
+                found[path] = ident if mode.startswith("100") else None
+        return found
+
+    def blob(self, id: str) -> bytes:
+        """Gives a blob's bytes."""
+        ((_, content),) = self._repo.reader.contents([id])
+        return content
+
+    def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Gives many blobs' bytes in order, through one pipe."""
+        return self._repo.reader.contents(ids)
+
+    def id_of(self, content: bytes) -> str:
+        """Gives the blob id of some bytes; stores nothing."""
+        return self._repo.objects.id_of(content)
+
+    def log(self, path: str | None = None, limit: int = 50) -> list[Entry]:
+        """Gives the history, newest first; of one file through its renames."""
+        head = self.head()
+        return message.log(self._repo.git, head, path, limit) if head else []
+
+    def git(self, *words: str) -> bytes:
+        """Runs a git command that only reads and gives its output."""
+        return self._repo.git.run(*words)
+
+    def folder(self, name: str) -> Path:
+        """Gives a path inside git's own folder."""
+        return self._repo.common / name
+
+    def close(self) -> None:
+        """Ends the git processes that were kept."""
+        self._repo.close()

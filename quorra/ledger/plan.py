@@ -1,0 +1,169 @@
+"""What a change or an adoption would do to the branch, the disk and the index; nothing is written here but blobs."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale
+from quorra.ledger.journal import Draft, Touch
+from quorra.ledger.message import ASSISTANT, compose, identity, stamp
+from quorra.ledger.plumbing.disk import Blocked, Seen, check
+from quorra.ledger.plumbing.index import Index
+from quorra.ledger.plumbing.objects import Row
+from quorra.ledger.plumbing.repository import Repository
+from quorra.ledger.plumbing.sealed import Sealed
+from quorra.ledger.publish import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One path as it stands: on disk (``raw`` is the id of its bytes), at HEAD, in the index."""
+
+    path: str
+    seen: Seen | None
+    raw: str | None
+    head: Row | None
+    index: Row | None
+
+    @property
+    def staged(self) -> bool:
+        """Tells whether the index holds something else than HEAD."""
+        return self.index != self.head
+
+
+class Planner:
+    """Looks at the paths of one turn; made afresh with both locks held."""
+
+    def __init__(self, repo: Repository, owner: tuple[str, str], when: datetime) -> None:
+        self.repo = repo
+        self.owner = owner
+        self.head = repo.head()
+        self.tree = repo.tree_of(self.head)
+        self.index: Index | Sealed = repo.index()
+        self.plan = Plan(repo.settled(), self.head, stamp(when))
+        self.mark = f"t-{os.getpid()}-{os.urandom(4).hex()}"
+
+    def look(self, path: str) -> Place:
+        """Reads one path everywhere; raises Blocked where it is a link, a repository of its own or in conflict."""
+        check(path)
+        seen = self.repo.disk.read(path)
+        raw = self.repo.objects.id_of(seen.content) if seen else None
+        head, index = self.repo.objects.row(self.tree, path), self.index.row(path)
+        if index and index.mode == "unmerged":
+            raise Blocked("unmerged", path, f"{path} has an unresolved merge conflict; resolve it first.")
+        for row in (head, index):
+            if row and not row.regular:
+                raise Blocked("path", path, f"{path} is not a regular file in git.")
+        return Place(path, seen, raw, head, index)
+
+    def change(self, change: ChangeSet) -> Refused | Stale | None:
+        """Plans a change, adopting first the hand edits that it knows of."""
+        adopted: dict[str, Row | None] = {}
+        written: dict[str, Row | None] = {}
+        for edit in change.edits:
+            place = self.look(edit.path)
+            stopped = self._edit(edit, place, adopted, written)
+            if stopped is not None:
+                return stopped
+        if adopted:
+            reason = "a hand edit, committed as it was before a change to the same file"
+            origin = Origin("owner", "disk", reason, change.origin.session)
+            self._draft(identity(self.owner), hand(adopted), origin, adopted)
+        if written:
+            self._draft(identity(ASSISTANT), change.subject, change.origin, written)
+        return None
+
+    def _edit(
+        self, edit: Edit, place: Place, adopted: dict[str, Row | None], written: dict[str, Row | None]
+    ) -> Refused | Stale | None:
+        clean = self._clean(place)
+        filtered = clean is not None and clean != place.raw
+        if place.raw != edit.expect and not (filtered and clean == edit.expect):
+            return Stale(edit.path, f"{edit.path} {_stale(edit.expect, place.raw)}.")
+        new = None if edit.content is None else self.repo.objects.id_of(edit.content)
+        if new is not None and filtered and edit.content is not None:
+            new = self._filter(edit.path, edit.content)
+        row = Row(self._mode(place), new) if new else None
+        if place.staged and place.index != row:
+            return Refused("staged", f"{edit.path} has changes staged for a commit of your own.", edit.path)
+        if clean != (place.head.id if place.head else None):
+            adopted[edit.path] = self._adopted(place)
+        before = adopted.get(edit.path, place.head)
+        if row != before:
+            written[edit.path] = row
+            self._touch(edit, place)
+        if row != place.head or edit.path in adopted:
+            self.plan.rows[edit.path] = (place.index, row)
+        return None
+
+    def _clean(self, place: Place) -> str | None:
+        """Gives the id that git would see on disk: HEAD's own where only line endings are converted."""
+        if place.seen is None or place.head is None or place.raw == place.head.id:
+            return place.raw
+        if b"\r\n" not in place.seen.content:
+            return place.raw
+        converted = self._filter(place.path, place.seen.content, write=False)
+        return converted if converted == place.head.id else place.raw
+
+    def _filter(self, path: str, content: bytes, write: bool = True) -> str:
+        words = ["hash-object", "--stdin", "--path", path, *(["-w"] if write else [])]
+        return self.repo.git.run(*words, stdin=content).decode().strip()
+
+    def _mode(self, place: Place) -> str:
+        if place.head:
+            return place.head.mode
+        return "100755" if place.seen and place.seen.stat.st_mode & 0o100 else "100644"
+
+    def _adopted(self, place: Place) -> Row | None:
+        if place.seen is None:
+            return None
+        content = place.seen.content
+        if place.head and b"\r\n" in content:
+            ((_, before),) = self.repo.reader.contents([place.head.id])
+            if b"\r\n" not in before:
+                return Row(self._mode(place), self._filter(place.path, content))
+        return Row(self._mode(place), self.repo.objects.write(content))
+
+    def _touch(self, edit: Edit, place: Place) -> None:
+        new = None if edit.content is None else self.repo.objects.id_of(edit.content)
+        if new == place.raw:
+            return
+        touch = Touch(edit.path, place.raw, new, f"{self.mark}-{len(self.plan.touches)}")
+        self.plan.touches.append(touch)
+        if edit.content is not None:
+            self.plan.contents[touch.temp] = edit.content
+        if place.seen:
+            self.plan.like[edit.path] = place.seen.stat
+
+    def adopt(self, paths: Sequence[str], origin: Origin) -> Refused | None:
+        """Plans to commit paths as they are on disk."""
+        rows: dict[str, Row | None] = {}
+        for path in dict.fromkeys(paths):
+            place = self.look(path)
+            if self._clean(place) == (place.head.id if place.head else None):
+                continue
+            row = self._adopted(place)
+            if place.staged:
+                return Refused("staged", f"{path} has changes staged for a commit of your own.", path)
+            rows[path] = row
+            self.plan.rows[path] = (place.index, row)
+            if place.seen:
+                self.plan.like[path] = place.seen.stat
+        if rows:
+            self._draft(identity(self.owner), hand(rows), origin, rows)
+        return None
+
+    def _draft(self, author: str, subject: str, origin: Origin, rows: dict[str, Row | None]) -> None:
+        self.plan.drafts.append(Draft(author, compose(subject, origin), rows))
+
+
+def hand(rows: dict[str, Row | None]) -> str:
+    """Writes the subject of an adopted hand edit."""
+    return f"Edit {next(iter(rows))} by hand" if len(rows) == 1 else f"Edit {len(rows)} files by hand"
+
+
+def _stale(expected: str | None, found: str | None) -> str:
+    if expected is None:
+        return "is there already"
+    return "is gone" if found is None else "changed since it was read"

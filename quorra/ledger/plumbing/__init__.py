@@ -1,0 +1,1 @@
+"""The parts of git that commits are made of: processes, objects, the index, files on disk."""

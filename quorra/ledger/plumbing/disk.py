@@ -1,0 +1,204 @@
+"""Files in the work tree: walked to without following a link, exchanged without a moment of absence."""
+
+import ctypes
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from quorra.errors import QuorraError
+
+NOREPLACE = 1
+EXCHANGE = 2
+UNABLE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Blocked(QuorraError):
+    """A path can't be written; ``code`` says why in one word."""
+
+    def __init__(self, code: str, path: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A regular file as it was read."""
+
+    content: bytes
+    stat: os.stat_result
+
+
+def check(path: str) -> None:
+    """Raises Blocked for a path that no file of the repository can have."""
+    parts = path.split("/")
+    bad = not path or any(part in ("", ".", "..") or "\0" in part for part in parts)
+    if bad or len(os.fsencode(path)) > 4000:
+        raise Blocked("path", path, f"{path!r} is not a path inside the repository.")
+    if any(part.casefold() in (".git", "git~1") or part == ".quorra" for part in parts):
+        raise Blocked("path", path, f"{path} lies in a folder that belongs to git or to Quorra.")
+    if any(len(os.fsencode(part)) > 255 for part in parts):
+        raise Blocked("path", path, f"A part of {path[:60]}… is longer than a file name may be.")
+
+
+class Disk:
+    """The work tree under ``root``, and the shelf where temporaries wait, on the same file system."""
+
+    def __init__(self, root: Path, shelf: Path) -> None:
+        self.root = root
+        self.shelf = shelf
+
+    @contextmanager
+    def folder(self, path: str, make: bool = False) -> Iterator[tuple[int, str]]:
+        """Opens the folder that holds ``path``, part by part; raises Blocked at a link or a nested repository."""
+        *folders, name = path.split("/")
+        at = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            for folder in folders:
+                step = self._step(at, folder, path, make)
+                os.close(at)
+                at = step
+            yield at, name
+        finally:
+            os.close(at)
+
+    def _step(self, at: int, folder: str, path: str, make: bool) -> int:
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+        try:
+            step = os.open(folder, flags, dir_fd=at)
+        except FileNotFoundError:
+            if not make:
+                raise
+            with suppress(FileExistsError):
+                os.mkdir(folder, dir_fd=at)
+            step = os.open(folder, flags, dir_fd=at)
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+                raise
+            link = stat.S_ISLNK(os.lstat(folder, dir_fd=at).st_mode)
+            what = "a symbolic link, which is not followed" if link else "a file, not a folder"
+            raise Blocked("symlink" if link else "path", path, f"{folder} on the way to {path} is {what}.") from error
+        if _there(".git", step):
+            os.close(step)
+            raise Blocked("nested", path, f"{path} lies in a repository of its own ({folder}).")
+        return step
+
+    def read(self, path: str) -> Seen | None:
+        """Reads a regular file, None where there is nothing; raises Blocked for anything else."""
+        try:
+            with self.folder(path) as (at, name):
+                file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise Blocked("symlink", path, f"{path} is a symbolic link, which is not followed.") from error
+            raise Blocked("disk", path, f"{path} can't be read: {error.strerror}.") from error
+        with os.fdopen(file, "rb") as stream:
+            seen = os.fstat(stream.fileno())
+            if not stat.S_ISREG(seen.st_mode):
+                raise Blocked("path", path, f"{path} is not a regular file.")
+            return Seen(stream.read(), seen)
+
+    def lstat(self, path: str) -> os.stat_result | None:
+        """Gives a path's own stat, None where it can't be reached."""
+        try:
+            with self.folder(path) as (at, name):
+                return os.lstat(name, dir_fd=at)
+        except (OSError, Blocked):
+            return None
+
+    def stage(self, temp: str, content: bytes, like: os.stat_result | None) -> os.stat_result:
+        """Writes a temporary on the shelf with the mode, and where allowed the owner, of the file it will replace."""
+        out = os.open(self.shelf / temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with os.fdopen(out, "wb") as file:
+            file.write(content)
+            file.flush()
+            if like is not None:
+                now = os.fstat(out)
+                if (now.st_uid, now.st_gid) != (like.st_uid, like.st_gid):
+                    with suppress(PermissionError):
+                        os.fchown(out, like.st_uid, like.st_gid)
+                os.fchmod(out, stat.S_IMODE(like.st_mode))
+            return os.fstat(out)
+
+    def exchange(self, path: str, temp: str) -> None:
+        """Puts the temporary in the file's place and the file in the temporary's."""
+        with self.folder(path) as (at, name), self._shelf() as shelf:
+            if not _rename(shelf, temp, at, name, EXCHANGE):
+                side = temp + ".side"
+                os.link(name, side, src_dir_fd=at, dst_dir_fd=shelf, follow_symlinks=False)
+                os.rename(temp, name, src_dir_fd=shelf, dst_dir_fd=at)
+                os.rename(side, temp, src_dir_fd=shelf, dst_dir_fd=shelf)
+
+    def place(self, path: str, temp: str) -> None:
+        """Puts the temporary where no file is; raises FileExistsError where one is."""
+        with self.folder(path, make=True) as (at, name), self._shelf() as shelf:
+            if not _rename(shelf, temp, at, name, NOREPLACE):
+                os.link(temp, name, src_dir_fd=shelf, dst_dir_fd=at)
+                os.unlink(temp, dir_fd=shelf)
+
+    def take(self, path: str, temp: str) -> None:
+        """Takes a file away to the shelf."""
+        with self.folder(path) as (at, name), self._shelf() as shelf:
+            os.rename(name, temp, src_dir_fd=at, dst_dir_fd=shelf)
+
+    def waiting(self, temp: str) -> bytes | None:
+        """Reads a temporary, None where there is none."""
+        try:
+            return (self.shelf / temp).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def drop(self, temp: str) -> None:
+        """Removes a temporary if it is there."""
+        (self.shelf / temp).unlink(missing_ok=True)
+
+    def missing(self, path: str) -> list[str]:
+        """Gives the folders on the way to ``path`` that are not there yet, outermost first."""
+        parts = path.split("/")[:-1]
+        folders = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
+        return [folder for folder in folders if not os.path.lexists(self.root / folder)]
+
+    def prune(self, folder: str) -> bool:
+        """Removes a folder if it is empty; tells whether it did."""
+        try:
+            with self.folder(folder) as (at, name):
+                os.rmdir(name, dir_fd=at)
+        except (OSError, Blocked):
+            return False
+        return True
+
+    @contextmanager
+    def _shelf(self) -> Iterator[int]:
+        at = os.open(self.shelf, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            yield at
+        finally:
+            os.close(at)
+
+
+def _there(name: str, at: int) -> bool:
+    try:
+        os.lstat(name, dir_fd=at)
+    except OSError:
+        return False
+    return True
+
+
+def _rename(source: int, old: str, target: int, new: str, flag: int) -> bool:
+    """Calls renameat2; False where this system or file system can't do it."""
+    call = getattr(_libc, "renameat2", None)
+    if call is None:
+        return False
+    if call(source, os.fsencode(old), target, os.fsencode(new), ctypes.c_uint(flag)) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in UNABLE:
+        return False
+    raise OSError(code, os.strerror(code), new)

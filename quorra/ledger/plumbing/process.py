@@ -1,0 +1,206 @@
+"""Git as child processes: one-shot calls, and persistent ones that are asked and answered in turn."""
+
+import subprocess
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+from quorra.errors import QuorraError
+
+OPTIONS = (
+    "--no-optional-locks",
+    "--no-replace-objects",
+    "--literal-pathspecs",
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.quotePath=false"),
+    *("-c", "gc.auto=0"),
+    *("-c", "maintenance.auto=false"),
+)
+BATCH = 1000
+MARK = b"that is all\n"
+
+
+class GitFailed(QuorraError):
+    """Git itself refused or is not there; the sentence is git's own where it gave one."""
+
+    code = "git"
+
+
+class Git:
+    """One-shot git commands in one repository, hooks and automatic clean-up switched off."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.base = ("git", "-C", str(root), *OPTIONS)
+
+    def run(
+        self, *words: str, stdin: bytes = b"", good: Sequence[int] = (0,), within: dict[str, str] | None = None
+    ) -> bytes:
+        """Runs a command and gives its output; ``within`` adds variables to its environment."""
+        prefix = ["env", *(f"{key}={value}" for key, value in within.items())] if within else []
+        try:
+            done = subprocess.run([*prefix, *self.base, *words], input=stdin, capture_output=True, check=False)
+        except FileNotFoundError as error:
+            raise GitFailed("git is not installed here.", "Install git 2.36 or newer.") from error
+        if done.returncode not in good:
+            raise GitFailed(sentence(done.stderr, words), "Mend what git names and try again.")
+        return done.stdout
+
+
+def sentence(stderr: bytes, words: Sequence[str]) -> str:
+    """Makes git's complaint one sentence."""
+    text = " ".join(stderr.decode("utf-8", "replace").split())
+    return text or f"git {words[0]} failed without a word."
+
+
+class Pipe:
+    """A git process that is started when first asked, and again if it is gone."""
+
+    def __init__(self, git: Git, *words: str) -> None:
+        self.command = [*git.base, *words]
+        self.lock = threading.RLock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def streams(self) -> tuple[IO[bytes], IO[bytes]]:
+        """Gives the standard input and output of the running process."""
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            try:
+                self._process = subprocess.Popen(
+                    self.command,
+                    bufsize=1 << 16,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                )
+            except FileNotFoundError as error:
+                raise GitFailed("git is not installed here.", "Install git 2.36 or newer.") from error
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        return self._process.stdin, self._process.stdout
+
+    def ask(self, text: bytes) -> IO[bytes]:
+        """Sends a request, to a fresh process where the old one is gone, and gives the stream to read from."""
+        for last in (False, True):
+            stdin, stdout = self.streams()
+            try:
+                stdin.write(text)
+                stdin.flush()
+                return stdout
+            except BrokenPipeError as error:
+                self.close()
+                if last:
+                    raise GitFailed(f"git {self.command[-1]} ended too early.", "Run git fsck.") from error
+        raise AssertionError
+
+    def line(self, stdout: IO[bytes]) -> bytes:
+        """Reads one line; raises GitFailed where the process ended."""
+        got = stdout.readline()
+        if not got.endswith(b"\n"):
+            self.close()
+            raise GitFailed(f"git {self.command[-1]} ended too early.", "Run git fsck.")
+        return got[:-1]
+
+    def close(self) -> None:
+        """Ends the process by closing its input."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for stream in (process.stdin, process.stdout):
+            try:
+                if stream:
+                    stream.close()
+            except BrokenPipeError:
+                pass
+        process.wait()
+
+
+class Reader(Pipe):
+    """Objects by name, through one ``cat-file --batch-command``."""
+
+    def __init__(self, git: Git) -> None:
+        super().__init__(git, "cat-file", "--batch-command", "--buffer")
+
+    def info(self, names: Sequence[str]) -> list[tuple[str, str] | None]:
+        """Gives each object's id and type in order, None for one that is missing or ambiguous."""
+        found: list[tuple[str, str] | None] = []
+        with self.lock:
+            for part in _parts(names):
+                stdout = self.ask(b"".join(b"info %s\n" % name.encode() for name in part) + b"flush\n")
+                for _ in part:
+                    words = self.line(stdout).decode("utf-8", "replace").split(" ")
+                    known = len(words) == 3 and words[2].isdigit()
+                    found.append((words[0], words[1]) if known else None)
+        return found
+
+    def contents(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Gives each object's bytes in order; raises GitFailed for one that is missing."""
+        for part in _parts(ids):
+            with self.lock:
+                got = list(self._batch(part))
+            yield from got
+
+    def _batch(self, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        stdout = self.ask(b"".join(b"contents %s\n" % name.encode() for name in ids) + b"flush\n")
+        missing = []
+        for name in ids:
+            words = self.line(stdout).split(b" ")
+            if len(words) != 3 or not words[2].isdigit():
+                missing.append(name)
+                continue
+            content = stdout.read(int(words[2]))
+            stdout.read(1)
+            yield name, content
+        if missing:
+            raise GitFailed(f"Object {missing[0]} is not in the repository.", "Run git fsck.")
+
+
+class Differ(Pipe):
+    """What differs between two trees, through one ``diff-tree --stdin``."""
+
+    def __init__(self, git: Git) -> None:
+        super().__init__(git, "diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames")
+
+    def changes(self, old: str, new: str) -> list[tuple[str, str, bytes]]:
+        """Gives mode, id and path on the new side of every difference."""
+        with self.lock:
+            # A line that names no object is echoed and flushed: the mark that the answer is complete.
+            stdout = self.ask(f"{old} {new}\n".encode() + MARK)
+            got = bytearray()
+            while not got.endswith((b"\0" + MARK, b"\n" + MARK)):
+                piece = stdout.read1(1 << 16)  # type: ignore[attr-defined]
+                if not piece:
+                    self.close()
+                    raise GitFailed("git diff-tree ended too early.", "Run git fsck.")
+                got += piece
+        parts = bytes(got[len(old) + len(new) + 2 : -len(MARK)]).split(b"\0")
+        heads = (parts[at].decode().split(" ") for at in range(0, len(parts) - 1, 2))
+        return [(head[1], head[3], path) for head, path in zip(heads, parts[1::2], strict=True)]
+
+
+class Refs(Pipe):
+    """The branch under HEAD, moved by compare-and-swap through one ``update-ref --stdin``."""
+
+    def __init__(self, git: Git) -> None:
+        super().__init__(git, "update-ref", "-m", "quorra", "--stdin")
+
+    def move(self, new: str, old: str) -> bool:
+        """Moves HEAD's branch from ``old`` to ``new``; False where it is not at ``old`` or its lock is held."""
+        with self.lock:
+            try:
+                stdout = self.ask(f"start\nupdate HEAD {new} {old}\nprepare\ncommit\n".encode())
+                for word in (b"start: ok", b"prepare: ok", b"commit: ok"):
+                    if self.line(stdout) != word:
+                        self.close()
+                        return False
+            except GitFailed:
+                return False
+        return True
+
+
+def _parts(names: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(names)
+    while part := list(islice(rest, BATCH)):
+        yield part

@@ -1,0 +1,131 @@
+"""One git repository, opened: its processes, objects, files, index and locks."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from quorra.ledger.plumbing.disk import Blocked, Disk
+from quorra.ledger.plumbing.index import Index, NotPlain
+from quorra.ledger.plumbing.lock import Locks
+from quorra.ledger.plumbing.objects import Objects, Row
+from quorra.ledger.plumbing.process import Differ, Git, GitFailed, Reader, Refs
+from quorra.ledger.plumbing.sealed import Sealed
+
+UNDERWAY = {
+    "MERGE_HEAD": "A merge",
+    "CHERRY_PICK_HEAD": "A cherry-pick",
+    "REVERT_HEAD": "A revert",
+    "rebase-merge": "A rebase",
+    "rebase-apply": "A rebase",
+    "sequencer": "A sequence of picks",
+}
+
+
+class Repository:
+    """A work tree and its git folder; raises GitFailed where git will not have it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self.git = Git(self.root)
+        self.folder, self.common, self.index_file = self._locate()
+        self.reader = Reader(self.git)
+        self.differ = Differ(self.git)
+        self.refs = Refs(self.git)
+        algorithm = self.git.run("rev-parse", "--show-object-format").decode().strip()
+        self.objects = Objects(self.reader, self.common / "objects", algorithm)
+        self.own = self.folder / "quorra"
+        self.own.mkdir(exist_ok=True)
+        self.disk = Disk(self.root, self._shelf())
+        self.locks = Locks(self.own, self.index_file)
+
+    def _locate(self) -> tuple[Path, Path, Path]:
+        words = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir", "--git-path", "index")
+        top, folder, common, index = os.fsdecode(self.git.run("rev-parse", *words)).split("\n")[:4]
+        if Path(top).resolve() != self.root:
+            raise GitFailed(f"{self.root} is not the root of a git repository.", "Make a home with: quorra init DIR")
+        if (self.root / index).resolve() != (Path(folder) / "index").resolve():
+            raise GitFailed("GIT_INDEX_FILE points at another index.", "Unset GIT_INDEX_FILE and try again.")
+        return Path(folder), (self.root / common).resolve(), Path(folder) / "index"
+
+    def _shelf(self) -> Path:
+        same = os.stat(self.own).st_dev == os.stat(self.root).st_dev
+        shelf = self.own / "shelf" if same else self.root / ".quorra" / "shelf"
+        shelf.mkdir(parents=True, exist_ok=True)
+        return shelf
+
+    def head(self) -> str | None:
+        """Gives the commit that HEAD names, None before the first one."""
+        found = self.reader.info(["HEAD"])[0]
+        return found[0] if found else None
+
+    def branch(self) -> str | None:
+        """Gives the branch that HEAD names, None where it is detached."""
+        text = (self.folder / "HEAD").read_text(encoding="utf-8", errors="surrogateescape")
+        return text[5:].strip() if text.startswith("ref: ") else None
+
+    def tree_of(self, commit: str | None) -> str | None:
+        """Gives a commit's tree."""
+        if commit is None:
+            return None
+        found = self.reader.info([f"{commit}^{{tree}}"])[0]
+        return found[0] if found else None
+
+    def settled(self) -> str:
+        """Gives the branch; raises Blocked on a detached HEAD or in the middle of a merge or the like."""
+        for name, what in UNDERWAY.items():
+            if (self.folder / name).exists():
+                raise Blocked("merging", name, f"{what} is in progress in {self.root}; finish or abort it first.")
+        branch = self.branch()
+        if branch is None:
+            message = f"HEAD of {self.root} is detached, so no branch would hold the commit; switch to a branch first."
+            raise Blocked("detached", "HEAD", message)
+        return branch
+
+    def index(self) -> Index | Sealed:
+        """Reads the index as it is now."""
+        try:
+            raw = self.index_file.read_bytes()
+        except FileNotFoundError:
+            raw = b""
+        try:
+            if self.objects.algorithm != "sha1":
+                raise NotPlain
+            return Index(raw)
+        except NotPlain:
+            return Sealed(self.git, self.index_file, self.own / "index-copy", raw)
+
+    def set_index(
+        self,
+        index: Index | Sealed,
+        rows: Mapping[str, tuple[Row, os.stat_result | None] | None],
+        old: str | None,
+        new: str | None,
+    ) -> None:
+        """Renames the index with these rows into place; call it with git's index lock held."""
+        if not rows:
+            return
+
+        def folder(tree: str | None, path: bytes) -> bytes | None:
+            if tree is None or not path:
+                return bytes.fromhex(tree) if tree else None
+            row = self.objects.row(tree, os.fsdecode(path))
+            return bytes.fromhex(row.id) if row and row.mode == "40000" else None
+
+        raw = index.patched(rows, lambda path: folder(old, path), lambda path: folder(new, path))
+        temp = self.own / "index-new"
+        temp.write_bytes(raw)
+        try:
+            was = os.stat(self.index_file)
+        except FileNotFoundError:
+            pass
+        else:
+            # Git takes a file for changed if it is as young as the index. A younger index would
+            # make edits that happened in the same tick as the old one invisible, so its age is kept.
+            os.utime(temp, ns=(was.st_atime_ns, was.st_mtime_ns))
+            os.chmod(temp, was.st_mode & 0o777)
+        os.replace(temp, self.index_file)
+
+    def close(self) -> None:
+        """Ends the kept processes."""
+        for pipe in (self.reader, self.differ, self.refs):
+            pipe.close()

@@ -1,0 +1,272 @@
+"""One commit from journal to branch, and what to do about one that was cut short.
+
+The order is that of a person's own edit, add and commit (disk, index, branch),
+so that every point of it is a state that git knows.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from quorra.ledger.change import Applied, Outcome, Refused, Stale
+from quorra.ledger.journal import Draft, Journal, Touch, load
+from quorra.ledger.message import commit
+from quorra.ledger.plumbing.disk import Blocked
+from quorra.ledger.plumbing.objects import Row
+from quorra.ledger.plumbing.repository import Repository
+
+Steps = Callable[[str], None]
+REF_PATIENCE = 2.0
+
+
+@dataclass(slots=True)
+class Plan:
+    """What one turn will do: commits to make, files to change, index rows to set."""
+
+    branch: str
+    head: str | None
+    when: str
+    drafts: list[Draft] = field(default_factory=list)
+    touches: list[Touch] = field(default_factory=list)
+    contents: dict[str, bytes] = field(default_factory=dict)
+    like: dict[str, os.stat_result] = field(default_factory=dict)
+    rows: dict[str, tuple[Row | None, Row | None]] = field(default_factory=dict)
+
+
+class Publisher:
+    """Carries plans out in one repository; call it with both locks held."""
+
+    def __init__(self, repo: Repository, steps: Steps) -> None:
+        self.repo = repo
+        self.steps = steps
+        self.file = repo.own / "journal"
+
+    def publish(self, plan: Plan) -> Outcome:
+        """Makes the commits, or leaves everything as it was and says why."""
+        disk = self.repo.disk
+        made = self.chain(plan.head, plan.drafts, plan.when)
+        stats = {
+            touch.path: disk.stage(touch.temp, plan.contents[touch.temp], plan.like.get(touch.path))
+            for touch in plan.touches
+            if touch.new
+        }
+        self.steps("files staged")
+        folders = list(dict.fromkeys(f for t in plan.touches if t.old is None for f in disk.missing(t.path)))
+        journal = Journal(plan.branch, plan.head, made, plan.when, plan.drafts, plan.touches, plan.rows, folders)
+        journal.save(self.file)
+        self.steps("journal written")
+        stopped = self._touch_all(journal)
+        if stopped is not None:
+            self.undo(journal)
+            return stopped
+        self.steps("files written")
+        self._index(journal, forward=True, stats={**plan.like, **stats})
+        self.steps("index written")
+        return self._move(journal)
+
+    def chain(self, head: str | None, drafts: list[Draft], when: str) -> str:
+        """Writes the commits of some drafts one on the other and gives the last one's id."""
+        objects = self.repo.objects
+        tree, parent = self.repo.tree_of(head), head
+        for draft in drafts:
+            tree = objects.graft(tree, draft.rows)
+            parent = objects.write(commit(tree, parent, draft.author, when, draft.message), "commit")
+        assert parent is not None
+        return parent
+
+    def _touch_all(self, journal: Journal) -> Outcome | None:
+        for touch in journal.touches:
+            try:
+                if not self._touch(touch):
+                    return Stale(touch.path, f"{touch.path} was changed by another hand at the same moment.")
+            except Blocked as error:
+                return Refused(error.code, error.message, error.path)
+            except OSError as error:
+                return Refused("disk", f"{touch.path} can't be written: {error.strerror}.", touch.path)
+            self.steps("file written")
+        return None
+
+    def _touch(self, touch: Touch) -> bool:
+        """Changes one file and looks at what came out; False where it was not what was expected."""
+        disk = self.repo.disk
+        try:
+            if touch.old is None:
+                disk.place(touch.path, touch.temp)
+                return True
+            if touch.new is None:
+                disk.take(touch.path, touch.temp)
+            else:
+                disk.exchange(touch.path, touch.temp)
+        except (FileExistsError, FileNotFoundError):
+            return False
+        return self._waiting(touch) == touch.old
+
+    def _waiting(self, touch: Touch) -> str | None:
+        content = self.repo.disk.waiting(touch.temp)
+        return None if content is None else self.repo.objects.id_of(content)
+
+    def _index(self, journal: Journal, forward: bool, stats: Mapping[str, os.stat_result]) -> None:
+        """Sets the rows that still are what they were before (or, backward, after)."""
+        index = self.repo.index()
+        rows: dict[str, tuple[Row, os.stat_result | None] | None] = {}
+        for path, pair in journal.rows.items():
+            source, target = pair if forward else pair[::-1]
+            if index.row(path) == source and (source != target or path in stats):
+                rows[path] = (target, self._stat(path, stats.get(path))) if target else None
+        old, new = self.repo.tree_of(journal.head), self.repo.tree_of(journal.commit)
+        if not forward:
+            old, new = new, old
+        self.repo.set_index(index, rows, old, new)
+
+    def _stat(self, path: str, known: os.stat_result | None) -> os.stat_result | None:
+        """Gives the file's stat if it still is the file that was hashed; else git is left to look for itself."""
+        now = self.repo.disk.lstat(path)
+        if now is None or known is None:
+            return None
+        same = (now.st_ino, now.st_mtime_ns, now.st_size) == (known.st_ino, known.st_mtime_ns, known.st_size)
+        return now if same else None
+
+    def _move(self, journal: Journal) -> Outcome:
+        until = time.monotonic() + REF_PATIENCE
+        while not self.repo.refs.move(journal.commit, journal.head or self.repo.objects.none):
+            head = self.repo.head()
+            if head == journal.commit:
+                break
+            if head == journal.head and self.repo.branch() == journal.branch:
+                if time.monotonic() > until:
+                    self.undo(journal)
+                    return Refused("busy", f"{journal.branch} is locked by another git command; nothing was written.")
+                time.sleep(0.01)
+                continue
+            moved = self._rebuild(journal, head)
+            if moved is None:
+                self.undo(journal)
+                path = next(iter(journal.rows), "")
+                return Stale(path, f"The branch moved while {path} was being committed.")
+            journal = moved
+        self.steps("branch moved")
+        self.finish(journal)
+        return Applied(journal.commit, tuple(journal.rows))
+
+    def _rebuild(self, journal: Journal, head: str | None) -> Journal | None:
+        """Puts the commits on top of a branch that moved, where none of their paths did."""
+        if self.repo.branch() != journal.branch:
+            return None
+        objects, old, new = self.repo.objects, self.repo.tree_of(journal.head), self.repo.tree_of(head)
+        if any(objects.row(old, path) != objects.row(new, path) for path in journal.rows):
+            return None
+        moved = replace(journal, head=head, commit=self.chain(head, journal.drafts, journal.when))
+        moved.save(self.file)
+        return moved
+
+    def finish(self, journal: Journal) -> None:
+        """Forgets a journal whose commit stands, with its temporaries and the folders it emptied."""
+        self.file.unlink(missing_ok=True)
+        self.steps("journal removed")
+        for touch in journal.touches:
+            self.repo.disk.drop(touch.temp)
+            if touch.new is None:
+                self._prune(touch.path)
+
+    def _prune(self, path: str) -> None:
+        folder = path.rpartition("/")[0]
+        while "/" in folder and self.repo.disk.prune(folder):
+            folder = folder.rpartition("/")[0]
+
+    def undo(self, journal: Journal) -> None:
+        """Puts files and index back as they were, except where a hand has been at them since."""
+        for touch in reversed(journal.touches):
+            self._untouch(touch)
+        for folder in reversed(journal.made):
+            self.repo.disk.prune(folder)
+        self._index(journal, forward=False, stats={})
+        self.file.unlink(missing_ok=True)
+        for touch in journal.touches:
+            self.repo.disk.drop(touch.temp)
+
+    def _untouch(self, touch: Touch) -> None:
+        disk = self.repo.disk
+        if self.state(touch) == "before":
+            return
+        here = self._here(touch.path)
+        try:
+            if touch.old is None:
+                if here == touch.new:
+                    disk.take(touch.path, touch.temp)
+            elif here == touch.new:
+                if touch.new is None:
+                    disk.place(touch.path, touch.temp)
+                else:
+                    disk.exchange(touch.path, touch.temp)
+            elif self.state(touch) == "foreign":
+                # Two hand edits meet: one stays on disk, the other is kept aside and never swept.
+                os.replace(disk.shelf / touch.temp, disk.shelf / f"kept-{touch.temp}")
+        except (FileExistsError, FileNotFoundError):
+            pass
+
+    def _here(self, path: str) -> str | None:
+        seen = self.repo.disk.read(path)
+        return self.repo.objects.id_of(seen.content) if seen else None
+
+    def state(self, touch: Touch) -> str:
+        """Tells from the temporary whether a file was not yet changed, was, or gave out somebody's edit."""
+        waiting = self._waiting(touch)
+        if touch.old is None:
+            return "after" if waiting is None else "before"
+        if touch.new is None:
+            return "before" if waiting is None else "after" if waiting == touch.old else "foreign"
+        # Without its temporary the change can only have been finished.
+        return "before" if waiting == touch.new else "after" if waiting in (touch.old, None) else "foreign"
+
+    def recover(self) -> None:
+        """Finishes or undoes what a dead process left; call it with both locks held."""
+        journal = load(self.file)
+        if journal is None:
+            return
+        head = self.repo.head()
+        if head is not None and self._stands(journal, head):
+            self.finish(journal)
+            return
+        if head != journal.head:
+            moved = self._rebuild(journal, head)
+            if moved is None:
+                self.undo(journal)
+                return
+            journal = moved
+        if not self._settled(journal) or not self._forward(journal):
+            self.undo(journal)
+            return
+        self._index(journal, forward=True, stats={})
+        self._move(journal)
+
+    def _settled(self, journal: Journal) -> bool:
+        try:
+            return self.repo.settled() == journal.branch
+        except Blocked:
+            return False
+
+    def _stands(self, journal: Journal, head: str) -> bool:
+        if head == journal.commit:
+            return True
+        if head == journal.head:
+            return False
+        inside = self.repo.git.run("rev-list", "--max-count=1", journal.commit, f"^{head}") == b""
+        rows, tree = self.repo.objects, self.repo.tree_of(head)
+        return inside or all(rows.row(tree, path) == new for path, (_, new) in journal.rows.items())
+
+    def _forward(self, journal: Journal) -> bool:
+        """Changes the files that are still as they were, if all of them are either that or done."""
+        waiting = []
+        for touch in journal.touches:
+            state = self.state(touch)
+            if state == "foreign" or (state == "before" and self._here(touch.path) != touch.old):
+                return False
+            if state == "before":
+                waiting.append(touch)
+        return all(self._touch(touch) for touch in waiting)
+
+    def sweep(self) -> None:
+        """Drops temporaries that belong to no journal."""
+        for temp in self.repo.disk.shelf.glob("t-*"):
+            temp.unlink(missing_ok=True)

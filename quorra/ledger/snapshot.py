@@ -1,0 +1,95 @@
+"""What is on disk, by one ``git status`` and the ids of the files that it names."""
+
+import os
+from collections.abc import Callable, Sequence
+
+from quorra.ledger.change import Snapshot
+from quorra.ledger.plumbing.disk import Blocked
+from quorra.ledger.plumbing.repository import Repository
+
+STATUS = ("status", "--porcelain=v2", "--branch", "-z", "-uall", "--no-renames", "--ignore-submodules=all")
+SETTLED = 1_000_000_000
+REGULAR = (b"100644", b"100755", b"100664")
+
+Signature = tuple[int, int, int, int]
+
+
+def visible(path: str, roots: Sequence[str]) -> bool:
+    """Tells whether a path lies under one of the roots and in no hidden folder."""
+    if path.startswith(".") or "/." in path:
+        return False
+    return any(not root or path.startswith(root + "/") for root in roots)
+
+
+class Watch:
+    """Takes snapshots of one repository, remembering the ids of files that stay as they are."""
+
+    def __init__(self, repo: Repository, roots: Sequence[str], now: Callable[[], int]) -> None:
+        self.repo = repo
+        self.roots = tuple(roots)
+        self.now = now
+        self._known: dict[str, tuple[Signature, str]] = {}
+
+    def take(self) -> Snapshot:
+        """Gives head and dirty files; again where the branch moved meanwhile."""
+        while True:
+            head, found = self._status()
+            dirty = self._dirty(found)
+            if head == self.repo.head():
+                return Snapshot(head, dirty)
+
+    def _status(self) -> tuple[str | None, dict[str, str | None]]:
+        """Gives head and, for every path that may differ, the id of the regular file that HEAD has there."""
+        head: str | None = None
+        found: dict[str, str | None] = {}
+        for record in self.repo.git.run(*STATUS).split(b"\0"):
+            kind = record[:1]
+            if kind == b"#":
+                words = record.split(b" ")
+                if words[1] == b"branch.oid" and words[2] != b"(initial)":
+                    head = words[2].decode()
+            elif kind in (b"1", b"u"):
+                parts = record.split(b" ", 8 if kind == b"1" else 10)
+                # HEAD's side: third mode and seventh field of an ordinary record, stage 2 of a conflict.
+                mode, ident = (parts[3], parts[6]) if kind == b"1" else (parts[4], parts[8])
+                self._note(found, parts[-1], ident.decode() if mode in REGULAR else None)
+            elif kind == b"?" and not record.endswith(b"/"):
+                self._note(found, record[2:], None)
+        return head, found
+
+    def _note(self, found: dict[str, str | None], name: bytes, ident: str | None) -> None:
+        path = os.fsdecode(name)
+        if visible(path, self.roots):
+            found[path] = found.get(path) or ident
+
+    def _dirty(self, found: dict[str, str | None]) -> dict[str, str | None]:
+        dirty: dict[str, str | None] = {}
+        known: dict[str, tuple[Signature, str]] = {}
+        for path, ident in found.items():
+            now = self._id(path, known)
+            if now != ident:
+                dirty[path] = now
+        self._known = known
+        return dirty
+
+    def _id(self, path: str, known: dict[str, tuple[Signature, str]]) -> str | None:
+        seen = self.repo.disk.lstat(path)
+        kept = self._known.get(path)
+        if seen and kept and kept[0] == _signature(seen):
+            known[path] = kept
+            return kept[1]
+        try:
+            file = self.repo.disk.read(path)
+        except Blocked:
+            return None
+        if file is None:
+            return None
+        ident = self.repo.objects.id_of(file.content)
+        # A file as young as this could change again without its stat showing it.
+        if file.stat.st_ctime_ns < self.now() - SETTLED:
+            known[path] = (_signature(file.stat), ident)
+        return ident
+
+
+def _signature(stat: os.stat_result) -> Signature:
+    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino
