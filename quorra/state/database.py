@@ -1,0 +1,119 @@
+"""The home's private database: opened in one way, brought up to date by numbered migrations."""
+
+import hashlib
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from quorra.errors import QuorraError
+
+FOLDER = Path(__file__).parent / "migrations"
+PATIENCE = 30_000
+
+
+class StateError(QuorraError):
+    """The database can't be used as it is."""
+
+    code = "state"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One numbered step of the schema; once released its text never changes."""
+
+    number: int
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        """Gives the hash by which a changed migration is noticed."""
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def migrations(folder: Path = FOLDER) -> tuple[Migration, ...]:
+    """Reads the migrations in their order: files called ``0001_name.sql`` and so on without a gap."""
+    found = []
+    for number, file in enumerate(sorted(folder.glob("*.sql")), 1):
+        head, _, name = file.stem.partition("_")
+        if int(head) != number:
+            raise StateError(f"Migration {number:04d} is missing in {folder}.", "Install Quorra again.")
+        found.append(Migration(number, name, file.read_text(encoding="utf-8")))
+    return tuple(found)
+
+
+def open(path: Path, steps: Sequence[Migration] | None = None) -> sqlite3.Connection:
+    """Opens the database, made and migrated where needed; raises StateError.
+
+    Connections commit by themselves unless a transaction is begun; deleted text
+    is overwritten on the medium, and a write waits half a minute for another's.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o600)
+    connection = sqlite3.connect(path, isolation_level=None, timeout=PATIENCE / 1000, check_same_thread=False)
+    try:
+        connection.row_factory = sqlite3.Row
+        connection.execute(f"PRAGMA busy_timeout = {PATIENCE}")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        _migrate(connection, path, migrations() if steps is None else steps)
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise StateError(f"{path} can't be opened: {error}.", "Bring it back from a backup.") from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[Migration]) -> None:
+    if _behind(connection, path, steps):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Another process may have migrated while this one waited for the lock.
+            for step in _behind(connection, path, steps):
+                _apply(connection, step)
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+
+def _behind(connection: sqlite3.Connection, path: Path, steps: Sequence[Migration]) -> Sequence[Migration]:
+    """Gives the steps that the database lacks; raises StateError where it is not one of ours."""
+    known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone()
+    if known is None:
+        return steps
+    done = connection.execute("SELECT number, name, checksum FROM migrations ORDER BY number").fetchall()
+    if len(done) > len(steps):
+        message = f"{path} was written by a newer Quorra (schema {len(done)}, this one knows {len(steps)})."
+        raise StateError(message, "Install the newer Quorra again.")
+    for row, step in zip(done, steps, strict=False):
+        if (row["number"], row["checksum"]) != (step.number, step.checksum):
+            message = f"Migration {row['number']:04d} ({row['name']}) of {path} differs from the one shipped here."
+            raise StateError(message, "Install the Quorra that made this home, or bring back a backup.")
+    return steps[len(done) :]
+
+
+def _apply(connection: sqlite3.Connection, step: Migration) -> None:
+    if step.number == 1:
+        connection.execute(
+            "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL) STRICT"
+        )
+    # executescript would commit the transaction that this runs in.
+    for statement in _statements(step.sql):
+        connection.execute(statement)
+    connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (step.number, step.name, step.checksum))
+
+
+def _statements(sql: str) -> list[str]:
+    found, text = [], ""
+    for piece in sql.split(";"):
+        text += piece + ";"
+        if sqlite3.complete_statement(text):
+            found.append(text)
+            text = ""
+    return [statement for statement in found if statement.strip(" \n;")]
