@@ -32,7 +32,7 @@ def fold(name: str) -> str:
 
 def external(target: str) -> bool:
     """Tells whether a Markdown target names something outside the vault by its scheme."""
-    return _URL.match(target) is not None
+    return (":" in target or target[:2] == "//") and _URL.match(target) is not None
 
 
 def label(target: str, anchor: str = "") -> str:

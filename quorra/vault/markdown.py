@@ -1,14 +1,13 @@
 """Reads the structure of a Markdown body from pulldown-cmark's events: headings, blocks and links with their spans.
 
-The events' ranges count UTF-8 bytes of the body; everything that leaves this
-module counts characters of the whole note, and lines from 1.
+The events' ranges count UTF-8 bytes of the body; handlers turn them into
+characters of the body at once, and what leaves this module counts characters
+of the whole note, and lines from 1.
 """
 
 import html
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from itertools import accumulate
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,6 +17,8 @@ from pyromark import Options
 from quorra.vault.links import external, label, wikilink
 from quorra.vault.note import Block, Heading, Link, LinkKind, Span
 
+Range = dict[str, int]
+Place = tuple[int, int]
 _PARSER = pyromark.Markdown(
     options=Options.ENABLE_TABLES
     | Options.ENABLE_TASKLISTS
@@ -28,22 +29,20 @@ _PARSER = pyromark.Markdown(
 )
 _LONGEST = 4096  # of a link's kept text: images nested thousands deep would hold each other's over and over
 _LEVELS = {"H1": 1, "H2": 2, "H3": 3, "H4": 4, "H5": 5, "H6": 6}
-Place = tuple[int, int]
-_LINKS = frozenset(("Link", "Image"))
-_SPACE = b" \t\r\n"
-_TRAIL = re.compile(rb"[\x80-\xbf]+")
-_DEST = re.compile(rb"\]\(\s*(?:<((?:[^<>\n\\]|\\.)*)>|((?:[^\s\\]|\\.)*))", re.DOTALL)
-_DEFINED = re.compile(rb"\[(?:[^\[\]\\]|\\.)+\]:[ \t\r\n>]*(?:<((?:[^<>\n\\]|\\.)*)>|(\S+))", re.DOTALL)
-_ATTRIBUTE = re.compile(rb"\b(?:src|href)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+_SPACE = " \t\r\n"
+_DEST = re.compile(r"\]\(\s*(?:<((?:[^<>\n\\]|\\.)*)>|((?:[^\s\\]|\\.)*))", re.DOTALL)
+_DEFINED = re.compile(r"\[(?:[^\[\]\\]|\\.)+\]:[ \t\r\n>]*(?:<((?:[^<>\n\\]|\\.)*)>|(\S+))", re.DOTALL)
+_ATTRIBUTE = re.compile(r"\b(?:src|href)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _SIZE = re.compile(r"\d+(?:x\d+)?")
 _CALLOUT = re.compile(r"\[![\w-]+\][+-]?\s*")
 _ANCHOR = re.compile(r"(?:^|\s)\^[\w-]+$")
+_new = tuple.__new__
 
 
-def read(body: str, data: bytes, base: int, line: int) -> tuple[list[Heading], list[Block], list[Link]]:
-    """Reads a body; ``data`` is its UTF-8, ``base`` and ``line`` its first character and line in the whole note."""
-    reader = _Reader(body, data, base, line)
+def read(body: str, base: int, line: int) -> tuple[list[Heading], list[Block], list[Link]]:
+    """Reads a body; ``base`` and ``line`` are its first character and line in the whole note."""
+    reader = _Reader(body, base, line)
     reader.run()
     return reader.headings, reader.blocks, reader.links
 
@@ -52,12 +51,13 @@ class _Reader:
     """One pass over the events; a block is open while ``kind`` is set, and its visible text gathers in ``words``."""
 
     __slots__ = (
-        "base", "blocks", "body", "breaks", "data", "definitions", "first", "headings", "items",
-        "kind", "level", "links", "open", "quotes", "start", "trails", "words",
+        "base", "blocks", "body", "byte", "character", "data", "definitions", "headings", "items", "kind", "level",
+        "links", "mark", "open", "quotes", "row", "start", "words",
     )  # fmt: skip
 
-    def __init__(self, body: str, data: bytes, base: int, line: int) -> None:
-        self.body, self.data, self.base, self.first = body, data, base, line
+    def __init__(self, body: str, base: int, line: int) -> None:
+        self.body, self.base = body, base
+        self.mark, self.row = 0, line
         self.headings: list[Heading] = []
         self.blocks: list[Block] = []
         self.links: list[Link] = []
@@ -65,319 +65,326 @@ class _Reader:
         self.open: list[tuple[dict[str, Any], int]] = []
         self.kind, self.start, self.level = "", 0, 0
         self.items = self.quotes = 0
-        self.definitions: dict[str, tuple[int, int]] | None = None
-        self.breaks = list(accumulate(len(part) + 1 for part in data.split(b"\n")))
-        self.trails: list[int] = []
-        if not data.isascii():
-            for found in _TRAIL.finditer(data):
-                self.trails.extend(range(*found.span()))
+        self.definitions: dict[str, Place] | None = None
+        self.data = b"" if body.isascii() else body.encode()
+        self.byte = self.character = 0
 
     def run(self) -> None:
-        say = self.words.append
-        last: dict[str, int] = {"start": 0, "end": 0}
+        """Hands every event to its handler; text, the most frequent one by far, is taken here."""
+        say, starts, ends, others = self.words.append, _STARTS.get, _ENDS.get, _OTHERS
+        last: Any = {"start": 0, "end": 0}
+        event: Any
         for event, span in _PARSER.events_with_range(self.body):
-            if event.__class__ is str:
-                if event == "SoftBreak":
-                    say(" ")
-                elif event == "HardBreak":
-                    say("\n")
-            else:
-                key, value = event.popitem()  # type: ignore[union-attr]
+            if event.__class__ is dict:
+                key, value = event.popitem()
                 if key == "Text":
                     say(value)
+                elif key == "End":
+                    handler = ends(value if value.__class__ is str else value.popitem()[0])
+                    if handler:
+                        handler(self, span, last)
+                elif key == "Start":
+                    tag, data = (value, None) if value.__class__ is str else value.popitem()
+                    handler = starts(tag)
+                    if handler:
+                        handler(self, data, span, last)
                 else:
-                    _EVENTS[key](self, value, span, last["end"])
-            last = span  # type: ignore[assignment]
-        self.close(len(self.data))
+                    others[key](self, value, span)
+            elif event == "SoftBreak":
+                say(" ")
+            elif event == "HardBreak":
+                say("\n")
+            last = span
+        if self.kind:
+            self.close(len(self.body))
 
     def at(self, byte: int) -> int:
-        """Turns a byte of the body into a character of the note."""
-        return self.base + byte - bisect_left(self.trails, byte)
+        """Turns a byte of the body into a character of it, from where it last stood."""
+        if not self.data:
+            return byte
+        if byte >= self.byte:
+            self.character += len(self.data[self.byte : byte].decode())
+        else:
+            self.character -= len(self.data[byte : self.byte].decode())
+        self.byte = byte
+        return self.character
 
-    def line(self, byte: int) -> int:
-        return self.first + bisect_right(self.breaks, byte)
-
-    def span(self, start: int, end: int) -> Span:
-        return Span(self.at(start), self.at(end))
+    def line(self, place: int) -> int:
+        """Counts lines up to a character, from where it last stood."""
+        mark = self.mark
+        if place >= mark:
+            self.row += self.body.count("\n", mark, place)
+        else:
+            self.row -= self.body.count("\n", place, mark)
+        self.mark = place
+        return self.row
 
     # blocks
 
-    def begin(self, kind: str, start: int, end: int) -> None:
-        """Opens a block at ``start`` after closing the one that ran to ``end``."""
+    def begin(self, kind: str, span: Range, last: Range) -> None:
+        """Opens a block after closing the one that ran to the last event."""
         if self.kind:
-            self.close(end)
-        self.kind, self.start = kind, start
+            self.close(self.at(last["end"]))
+        self.kind, self.start = kind, self.at(span["start"])
 
     def close(self, end: int) -> None:
-        kind, start, data = self.kind, self.start, self.data
+        """Closes the open block at a character; one without visible text is dropped."""
+        kind, start, words, body = self.kind, self.start, self.words, self.body
         self.kind = ""
-        text = "".join(self.words)
-        self.words.clear()
+        if not words:
+            return
+        text = "".join(words)
+        words.clear()
         text = text.strip("\n") if kind == "code" else text.strip()
         if not text or not kind:
             return
-        while end > start and data[end - 1] in _SPACE:
+        while body[end - 1] in _SPACE:
             end -= 1
-        while start < end and data[start] in _SPACE:
+        while body[start] in _SPACE:
             start += 1
-        if kind == "quote" and text[0] == "[":
-            text = _CALLOUT.sub("", text, count=1) or text
         if "^" in text and kind != "code":
             text = _ANCHOR.sub("", text) or text
-        lines = self.line(start), self.line(end - 1)
-        self.blocks.append(Block(kind, text, lines, self.span(start, end), len(self.headings) - 1))  # type: ignore[arg-type]
+        if kind == "quote" and text[0] == "[":
+            text = _CALLOUT.sub("", text, count=1) or text
+        row, base = self.line(start), self.base
+        rows = row, row + body.count("\n", start, end)
+        place = _new(Span, (base + start, base + end))
+        self.blocks.append(_new(Block, (kind, text, rows, place, len(self.headings) - 1)))
 
-    def on_start(self, tag: Any, span: dict[str, int], last: int) -> None:
-        if tag.__class__ is str:
-            handler = _STARTS.get(tag)
-            if handler:
-                handler(self, None, span["start"], last)
-        else:
-            name, value = tag.popitem()
-            if name in _LINKS:
-                self.open.append((value, len(self.words)))
-            else:
-                _STARTS[name](self, value, span["start"], last)
-
-    def on_end(self, tag: Any, span: dict[str, int], last: int) -> None:
-        handler = _ENDS.get(tag if tag.__class__ is str else next(iter(tag)))
-        if handler:
-            handler(self, span["start"], span["end"], last)
-
-    def start_paragraph(self, _: Any, start: int, last: int) -> None:
-        if self.kind:
-            if self.words:
-                self.words.append("\n")
-        else:
+    def start_paragraph(self, _: Any, span: Range, last: Range) -> None:
+        if not self.kind:
             self.kind = "item" if self.items else "quote" if self.quotes else "paragraph"
-            self.start = start
+            self.start = self.at(span["start"])
+        elif self.words:
+            self.words.append("\n")
 
-    def end_paragraph(self, start: int, end: int, last: int) -> None:
-        if self.kind in ("paragraph", "quote"):
-            self.close(end)
+    def end_paragraph(self, span: Range, last: Range) -> None:
+        if not self.items:
+            self.close(self.at(span["end"]))
 
-    def start_heading(self, value: dict[str, Any], start: int, last: int) -> None:
+    def start_heading(self, value: dict[str, Any], span: Range, last: Range) -> None:
         if self.items or self.quotes:
-            self.start_paragraph(None, start, last)
+            self.start_paragraph(None, span, last)
             return
-        self.begin("heading", start, last)
+        self.begin("heading", span, last)
         self.level = _LEVELS[value["level"]]
 
-    def end_heading(self, start: int, end: int, last: int) -> None:
+    def end_heading(self, span: Range, last: Range) -> None:
         if self.kind != "heading":
-            self.end_paragraph(start, end, last)
+            self.end_paragraph(span, last)
             return
-        text = _ANCHOR.sub("", "".join(self.words).strip())
+        text = "".join(self.words).strip()
+        if "^" in text:
+            text = _ANCHOR.sub("", text)
         self.words.clear()
         self.kind = ""
-        while end > start and self.data[end - 1] in _SPACE:
+        start, end, body = self.start, self.at(span["end"]), self.body
+        while body[end - 1] in _SPACE:
             end -= 1
-        self.headings.append(Heading(self.level, text, self.line(start), self.span(start, end)))
+        place = _new(Span, (self.base + start, self.base + end))
+        self.headings.append(_new(Heading, (self.level, text, self.line(start), place)))
 
-    def start_item(self, _: Any, start: int, last: int) -> None:
-        self.begin("item", start, last)
+    def start_item(self, _: Any, span: Range, last: Range) -> None:
+        self.begin("item", span, last)
         self.items += 1
 
-    def end_item(self, start: int, end: int, last: int) -> None:
+    def end_item(self, span: Range, last: Range) -> None:
         self.items -= 1
-        self.close(last)
+        if self.words:
+            self.close(self.at(last["end"]))
+        self.kind = ""
 
-    def start_inner(self, _: Any, start: int, last: int) -> None:
+    def start_inner(self, _: Any, span: Range, last: Range) -> None:
         if self.kind:
-            self.close(last)
+            self.close(self.at(last["end"]))
 
-    def end_inner(self, start: int, end: int, last: int) -> None:
+    def end_inner(self, span: Range, last: Range) -> None:
         """Reopens the list item around an inner block that has ended: tight text may follow without a paragraph."""
+        self.words.clear()
         if self.items:
-            self.begin("item", end, end)
+            self.kind, self.start = "item", self.at(span["end"])
         else:
-            self.close(end)
+            self.kind = ""
 
-    def start_quote(self, _: Any, start: int, last: int) -> None:
-        self.start_inner(_, start, last)
+    def start_quote(self, _: Any, span: Range, last: Range) -> None:
+        self.start_inner(_, span, last)
         self.quotes += 1
 
-    def end_quote(self, start: int, end: int, last: int) -> None:
+    def end_quote(self, span: Range, last: Range) -> None:
         self.quotes -= 1
-        self.end_inner(start, end, last)
+        self.end_inner(span, last)
 
-    def start_code(self, _: Any, start: int, last: int) -> None:
-        self.begin("code", start, last)
+    def start_code(self, _: Any, span: Range, last: Range) -> None:
+        self.begin("code", span, last)
 
-    def start_table(self, _: Any, start: int, last: int) -> None:
-        self.begin("table", start, last)
+    def start_table(self, _: Any, span: Range, last: Range) -> None:
+        self.begin("table", span, last)
 
-    def start_cell(self, _: Any, start: int, last: int) -> None:
+    def start_cell(self, _: Any, span: Range, last: Range) -> None:
         if self.words and self.words[-1] != "\n":
             self.words.append(" | ")
 
-    def end_row(self, start: int, end: int, last: int) -> None:
+    def end_row(self, span: Range, last: Range) -> None:
         self.words.append("\n")
 
-    def end_block(self, start: int, end: int, last: int) -> None:
-        self.close(end)
-        self.end_inner(start, end, last)
+    def end_block(self, span: Range, last: Range) -> None:
+        self.close(self.at(span["end"]))
+        self.end_inner(span, last)
 
-    def start_html(self, _: Any, start: int, last: int) -> None:
-        self.begin("html", start, last)
+    def start_html(self, _: Any, span: Range, last: Range) -> None:
+        self.begin("html", span, last)
 
-    def end_html(self, start: int, end: int, last: int) -> None:
-        seen = _uncommented("".join(self.words).encode()).decode()
+    def end_html(self, span: Range, last: Range) -> None:
+        seen = _uncommented("".join(self.words))
         self.words[:] = [html.unescape(_TAG.sub(" ", seen))]
-        self.attributes(start, end)
-        self.end_block(start, end, last)
+        self.attributes(self.at(span["start"]), self.at(span["end"]))
+        self.end_block(span, last)
 
     # inline
 
-    def on_code(self, value: str, span: dict[str, int], last: int) -> None:
+    def on_code(self, value: str, span: Range) -> None:
         self.words.append(value)
 
-    def on_math(self, value: str, span: dict[str, int], last: int) -> None:
+    def on_math(self, value: str, span: Range) -> None:
         self.words.append(f"${value}$")
 
-    def on_display(self, value: str, span: dict[str, int], last: int) -> None:
+    def on_display(self, value: str, span: Range) -> None:
         if self.kind == "paragraph" and not self.words:
             self.kind = "math"
         self.words.append(value)
 
-    def on_inline_html(self, value: str, span: dict[str, int], last: int) -> None:
+    def on_html(self, value: str, span: Range) -> None:
         if value[:3].lower() == "<br":
             self.words.append("\n")
         elif "=" in value:
-            self.attributes(span["start"], span["end"])
+            self.attributes(self.at(span["start"]), self.at(span["end"]))
 
-    def on_footnote(self, value: str, span: dict[str, int], last: int) -> None:
+    def on_footnote(self, value: str, span: Range) -> None:
         return
 
-    def on_task(self, value: bool, span: dict[str, int], last: int) -> None:
+    def on_task(self, value: bool, span: Range) -> None:
         self.kind = "task"
 
     # links
 
-    def attributes(self, start: int, end: int) -> None:
-        """Takes the ``src`` and ``href`` of a stretch of HTML as links, those in comments left out."""
-        source = _uncommented(self.data[start:end])
-        for found in _ATTRIBUTE.finditer(source):
-            group = found.lastindex or 1
-            where, stop = found.span(group)
-            self.add("html", (start + found.start(), start + found.end()), (start + where, start + stop), "", html)
+    def start_link(self, value: dict[str, Any], span: Range, last: Range) -> None:
+        self.open.append((value, len(self.words)))
 
-    def end_link(self, start: int, end: int, last: int) -> None:
-        self.finish(start, end, last, "inline", "wiki")
+    def end_link(self, span: Range, last: Range) -> None:
+        self.finish(span, last, "inline", "wiki")
 
-    def end_image(self, start: int, end: int, last: int) -> None:
-        self.finish(start, end, last, "image", "embed")
+    def end_image(self, span: Range, last: Range) -> None:
+        self.finish(span, last, "image", "embed")
 
-    def finish(self, start: int, end: int, last: int, kind: LinkKind, wiki: LinkKind) -> None:
+    def finish(self, span: Range, last: Range, kind: LinkKind, wiki: LinkKind) -> None:
         value, mark = self.open.pop()
-        form = value["link_type"]
+        form, start, end = value["link_type"], self.at(span["start"]), self.at(span["end"])
         if form.__class__ is dict:
             self.wiki(wiki, start, end, mark)
             return
-        alias = "".join(self.words[mark : mark + _LONGEST])
+        words, dest = self.words, value["dest_url"]
+        alias = words[mark] if len(words) == mark + 1 else "".join(words[mark : mark + _LONGEST])
         if form == "Inline":
-            tail = b"](" + value["dest_url"].encode() + b")"
-            if self.data.endswith(tail, start, end):
+            tail = f"]({dest})"
+            if self.body.endswith(tail, start, end):
                 self.add(kind, (start, end), (end - len(tail) + 2, end - 1), alias)
                 return
-            found = _DEST.search(self.data, last if last < end else start, end)
+            inner = self.at(last["end"])
+            found = _DEST.search(self.body, inner if inner < end else start, end)
             if found:
-                group = found.lastindex or 2
-                self.add(kind, (start, end), found.span(group), alias, value["dest_url"])
+                self.add(kind, (start, end), found.span(found.lastindex or 2), alias, dest)
         elif form in ("Autolink", "Email"):
             self.add("autolink", (start, end), (start + 1, end - 1), alias)
         else:
-            where = self.defined(value["id"])
-            if where:
-                self.add("reference", (start, end), where, alias, value["dest_url"])
+            place = self.defined(value["id"])
+            if place:
+                self.add("reference", (start, end), place, alias, dest)
 
     def wiki(self, kind: LinkKind, start: int, end: int, mark: int) -> None:
-        text = self.data[start:end].decode()
-        inner = start + (3 if kind == "embed" else 2)
-        source = self.data[inner : end - 2].decode()
-        target, anchor, alias, left, right = wikilink(source)
-        words = self.words
+        text = self.body[start:end]
+        inner = 3 if kind == "embed" else 2
+        target, anchor, alias, left, right = wikilink(text[inner:-2])
         if not alias or (kind == "embed" and _SIZE.fullmatch(alias)):
-            del words[mark:]
+            del self.words[mark:]
             if kind == "wiki" or "." not in target or target.endswith(".md"):
-                words.append(label(target, anchor))
-        begin = self.at(inner) + left
-        place = Span(begin, begin + right - left)
-        self.links.append(Link(kind, text, target, anchor, alias, self.line(start), place))
+                self.words.append(label(target, anchor))
+        begin = self.base + start + inner
+        place = _new(Span, (begin + left, begin + right))
+        self.links.append(_new(Link, (kind, text, target, anchor, alias, self.line(start), place)))
 
-    def defined(self, name: str) -> tuple[int, int] | None:
-        """Finds the target's bytes in the definition that a reference names."""
+    def attributes(self, start: int, end: int) -> None:
+        """Takes the ``src`` and ``href`` of a stretch of HTML as links, those in comments left out."""
+        source = _uncommented(self.body[start:end])
+        for found in _ATTRIBUTE.finditer(source):
+            where, stop = found.span(found.lastindex or 1)
+            whole = start + found.start(), start + found.end()
+            self.add("html", whole, (start + where, start + stop), "", html)
+
+    def defined(self, name: str) -> Place | None:
+        """Finds the target in the definition that a reference names."""
         if self.definitions is None:
             self.definitions = {}
             for key, value in _PARSER.reference_definitions(self.body).items():
                 span = value["span"]
-                found = _DEFINED.search(self.data, span["start"], span["end"])
+                found = _DEFINED.search(self.body, self.at(span["start"]), self.at(span["end"]))
                 if found:
                     self.definitions[_fold(key)] = found.span(found.lastindex or 2)
         return self.definitions.get(_fold(name))
 
     def add(self, kind: LinkKind, whole: Place, place: Place, alias: str, escaped: Any = None) -> None:
         """Adds a Markdown link; ``escaped`` is its target free of escapes, or html where entities stand in it."""
-        (start, end), (where, stop) = whole, place
-        written = self.data[where:stop].decode()
+        start, end = whole
+        where, stop = place
+        written = self.body[where:stop]
         target = html.unescape(written) if escaped is html else escaped or written
         anchor = ""
-        if kind == "autolink" or external(target):
-            path = written
-        else:
+        if kind != "autolink" and not external(target):
             path, sign, fragment = written.partition("#")
             path = path.partition("?")[0]
-            anchor = sign + unquote(fragment)
-            target = unquote(target.partition("#")[0].partition("?")[0])
-        begin = self.at(where)
-        text = self.data[start:end].decode() if end - start < _LONGEST else ""
-        self.links.append(Link(kind, text, target, anchor, alias, self.line(start), Span(begin, begin + len(path))))
+            stop = where + len(path)
+            anchor = sign + unquote(fragment) if sign else ""
+            target = path if target is written else target.partition("#")[0].partition("?")[0]
+            target = unquote(target) if "%" in target else target
+        text = self.body[start:end] if end - start < _LONGEST else ""
+        spot = _new(Span, (self.base + where, self.base + stop))
+        self.links.append(_new(Link, (kind, text, target, anchor, alias, self.line(start), spot)))
 
 
-def _uncommented(source: bytes) -> bytes:
+def _uncommented(source: str) -> str:
     """Blanks the comments of HTML, lengths kept; one that is never closed runs to the end."""
     parts, last = [], 0
-    while (start := source.find(b"<!--", last)) >= 0:
-        stop = source.find(b"-->", start) + 3
+    while (start := source.find("<!--", last)) >= 0:
+        stop = source.find("-->", start) + 3
         stop = stop if stop > 2 else len(source)
-        parts += [source[last:start], b" " * (stop - start)]
+        parts += [source[last:start], " " * (stop - start)]
         last = stop
-    return b"".join(parts) + source[last:] if parts else source
+    return "".join(parts) + source[last:] if parts else source
 
 
 def _fold(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-_EVENTS: dict[str, Callable[[_Reader, Any, Any, int], None]] = {
-    "Start": _Reader.on_start,
-    "End": _Reader.on_end,
-    "Code": _Reader.on_code,
-    "Html": _Reader.on_code,
-    "InlineHtml": _Reader.on_inline_html,
-    "InlineMath": _Reader.on_math,
-    "DisplayMath": _Reader.on_display,
-    "FootnoteReference": _Reader.on_footnote,
-    "TaskListMarker": _Reader.on_task,
-}
-_STARTS: dict[str, Callable[[_Reader, Any, int, int], None]] = {
+_STARTS: dict[str, Callable[[_Reader, Any, Range, Range], None]] = {
     "Paragraph": _Reader.start_paragraph,
     "Heading": _Reader.start_heading,
     "Item": _Reader.start_item,
+    "Link": _Reader.start_link,
+    "Image": _Reader.start_link,
+    "TableCell": _Reader.start_cell,
     "List": _Reader.start_inner,
     "BlockQuote": _Reader.start_quote,
     "CodeBlock": _Reader.start_code,
     "Table": _Reader.start_table,
-    "TableCell": _Reader.start_cell,
     "HtmlBlock": _Reader.start_html,
     "FootnoteDefinition": _Reader.start_inner,
 }
-_ENDS: dict[str, Callable[[_Reader, int, int, int], None]] = {
-    "Link": _Reader.end_link,
-    "Image": _Reader.end_image,
+_ENDS: dict[str, Callable[[_Reader, Range, Range], None]] = {
     "Paragraph": _Reader.end_paragraph,
     "Heading": _Reader.end_heading,
     "Item": _Reader.end_item,
+    "Link": _Reader.end_link,
+    "Image": _Reader.end_image,
     "List": _Reader.end_inner,
     "BlockQuote": _Reader.end_quote,
     "CodeBlock": _Reader.end_block,
@@ -385,4 +392,13 @@ _ENDS: dict[str, Callable[[_Reader, int, int, int], None]] = {
     "TableHead": _Reader.end_row,
     "TableRow": _Reader.end_row,
     "HtmlBlock": _Reader.end_html,
+}
+_OTHERS: dict[str, Callable[[_Reader, Any, Range], None]] = {
+    "Code": _Reader.on_code,
+    "Html": _Reader.on_code,
+    "InlineHtml": _Reader.on_html,
+    "InlineMath": _Reader.on_math,
+    "DisplayMath": _Reader.on_display,
+    "FootnoteReference": _Reader.on_footnote,
+    "TaskListMarker": _Reader.on_task,
 }

@@ -37,7 +37,7 @@ def note(path: str, raw: bytes) -> Note:
         issues.append(Issue("info", "frontmatter-unclosed", 1, message))
     body = text[start:]
     lines = text.count("\n", 0, start) + 1
-    headings, blocks, links = markdown.read(body, body.encode(), start, lines)
+    headings, blocks, links = markdown.read(body, start, lines)
     metadata: dict[str, Any] = {}
     title = ""
     if matter:
