@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 from quorra.access import gate, window
 from quorra.access.window import Window
 from quorra.errors import QuorraError
-from quorra.ledger.change import Applied, ChangeSet, Edit, Origin, Refused, Stale
+from quorra.ledger import create as ledgers
+from quorra.ledger.change import Applied, ChangeSet, Edit, Entry, Origin, Refused, Stale
 from quorra.ledger.ledger import Ledger
-from quorra.settings import Settings
-from quorra.vault import parse, validate
-from quorra.vault.library import Library
+from quorra.settings import FILE, Settings, Vault, contain
+from quorra.state import database
+from quorra.state.keys import Keys
+from quorra.vault import parse, starter
+from quorra.vault.library import Library, NoNote
 from quorra.vault.note import Issue
 from quorra.vault.texts import Texts
 
 if TYPE_CHECKING:
-    from quorra.agent.answer import Answer
-    from quorra.agent.ask import Event
+    from quorra.agent.answer import Answer, Event
     from quorra.agent.prompt import Prompts
     from quorra.index.found import Found, Mode
     from quorra.index.index import Index, Report
@@ -37,6 +39,12 @@ class BadName(QuorraError):
     code = "bad_name"
 
 
+class Unfit(QuorraError):
+    """The folder can't be made a home."""
+
+    code = "unfit"
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """What became of a write, in the fields that every surface prints."""
@@ -46,6 +54,35 @@ class Written:
     proposal: str | None = None
     reason: str | None = None
     issues: tuple[Issue, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A new home, its first commit, and what its owner should know."""
+
+    home: Path
+    commit: str
+    notices: tuple[str, ...] = ()
+
+
+def create(folder: Path, *, vault: str = "vault", empty: bool = False, surface: str = "cli") -> Made:
+    """Makes a home of a folder without changing a note in it; raises Unfit with what stands in the way."""
+    if (folder / FILE).exists():
+        raise Unfit(f"{folder} is a home already.", f"Ask it something: quorra ask --home {folder} 'your question'")
+    settings = Settings(home=folder, vault=Vault(path=vault))
+    contain(settings, folder / FILE)
+    roots = (settings.vault_root, "facts")
+    settled = folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
+    notices = tuple(
+        f"Line endings would be converted here; .gitattributes needs the line: {line}"
+        for line in ledgers.endings(folder, roots)
+    )
+    files = starter.files(SHIPPED, settings, notes=not empty and not settled and not (folder / ".git").exists())
+    owner = (settings.owner.name, settings.owner.email)
+    done = ledgers.init(folder, files, owner, roots, Origin("owner", surface, "quorra init"))
+    if isinstance(done, Applied):
+        return Made(folder.resolve(), done.commit, notices)
+    raise Unfit(done.reason, "Nothing of yours was changed. Mend that and try again, or choose another folder.")
 
 
 class Home:
@@ -66,7 +103,7 @@ class Home:
 
     def close(self) -> None:
         """Closes whatever was opened."""
-        for name in ("index", "embedder", "model", "ledger"):
+        for name in ("index", "embedder", "model", "keys", "ledger"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
 
@@ -81,14 +118,14 @@ class Home:
         """The chat model that the settings name."""
         from quorra.inference import open as models
 
-        return models.chat(self.settings.model, self.key)
+        return models.chat(self.settings.model, self.key, home=self.settings.home)
 
     @cached_property
     def embedder(self) -> "Embedder":
         """The embedding model that the settings name."""
         from quorra.inference import open as models
 
-        return models.embedder(self.settings.embedder, self.key)
+        return models.embedder(self.settings.embedder, self.key, home=self.settings.home)
 
     @cached_property
     def texts(self) -> Texts:
@@ -113,6 +150,11 @@ class Home:
         from quorra.index.index import Index
 
         return Index(self.settings.private / "index", self.cache, self.texts, lambda: self.embedder)
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The API keys."""
+        return Keys(database.open(self.settings.private / "state.db"))
 
     def window(self, principal: str, text: str | None) -> Window:
         """Gives a principal's window, narrowed to the domains in ``text`` (separated by commas)."""
@@ -165,6 +207,7 @@ class Home:
                 chat=chat,
                 embedder=self.embedder,
                 prompts=self.prompts,
+                max_tokens=self.settings.model.max_tokens,
                 emit=emit,
                 cancelled=cancelled,
             )
@@ -175,7 +218,9 @@ class Home:
     def _other(self, model: str) -> "Chat":
         from quorra.inference import open as models
 
-        return models.chat(models.override(self.settings.model, model), self.key)
+        home = self.settings.home
+        told = models.override(model, self.settings.model, (home, self.settings.private / "models"))
+        return models.chat(told, self.key, home=home)
 
     def write(
         self, name: str, content: bytes, *, principal: str, surface: str, reason: str = "", expect: str | None = None
@@ -183,8 +228,7 @@ class Home:
         """Writes a note through the gate as one commit; ``expect`` is the blob it must still have on disk."""
         name = _note_name(name)
         path = self.settings.inside(name)
-        note = parse.note(name, content)
-        issues = tuple(validate.note(note, None))
+        issues = self.library.judge(parse.note(name, content))
         if any(issue.severity == "error" for issue in issues):
             return Written("refused", reason=f"{name} has errors; nothing was written.", issues=issues)
         now = self.texts.disk(path)
@@ -193,6 +237,16 @@ class Home:
         origin = Origin(principal, surface, reason or subject)
         done = gate.apply(ChangeSet((edit,), subject, origin), principal, self.ledger)
         return _written(done, issues)
+
+    def log(self, name: str | None, limit: int, window: Window) -> list[Entry]:
+        """Gives the newest commits first, of one note or of all; a note need not be there any more."""
+        if name is None:
+            return self.ledger.log(None, limit)
+        places = self.texts.places()
+        found = next((path for path in (name, f"{name}.md") if path in places), name)
+        if not window.sees(found):
+            raise NoNote(name)
+        return self.ledger.log(self.settings.inside(found), limit)
 
     def reachable(self) -> dict[str, bool]:
         """Really asks model, index and git whether they answer."""

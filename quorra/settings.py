@@ -113,7 +113,7 @@ class Settings(_Table):
             return "/" + path
         root = self.vault_root
         if not root:
-            return None if path.split("/")[0] in OWN else path
+            return None if path.split("/", maxsplit=1)[0] in OWN else path
         return path.removeprefix(root + "/") if path.startswith(root + "/") else None
 
     def inside(self, name: str) -> str:
@@ -144,11 +144,12 @@ def read(home: Path) -> Settings:
         settings = Settings.model_validate({**table, "home": home.resolve()})
     except ValidationError as error:
         raise SettingsError(f"{file}: {_sentence(error)}", "Mend that key and try again.") from error
-    _contain(settings, file)
+    contain(settings, file)
     return settings
 
 
-def _contain(settings: Settings, file: Path) -> None:
+def contain(settings: Settings, file: Path) -> None:
+    """Refuses a vault outside the home; raises SettingsError."""
     path = PurePosixPath(settings.vault.path)
     if path.is_absolute() or ".." in path.parts:
         raise SettingsError(f"{file}: vault.path must lie inside the home, not {path}.", "Use a path below the home.")

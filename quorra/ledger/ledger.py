@@ -11,6 +11,7 @@ from quorra.ledger import message
 from quorra.ledger.change import Applied, ChangeSet, Entry, Origin, Outcome, Refused, Snapshot, Stale
 from quorra.ledger.plan import Planner
 from quorra.ledger.plumbing.disk import Blocked
+from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.publish import Publisher, Steps
 from quorra.ledger.snapshot import Watch, visible
@@ -162,6 +163,13 @@ class Ledger:
         """Gives the history, newest first; of one file through its renames."""
         head = self.head()
         return message.log(self._repo.git, head, path, limit) if head else []
+
+    def readable(self) -> bool:
+        """Tells whether git answers for this repository."""
+        try:
+            return bool(self._repo.git.run("rev-parse", "--git-dir"))
+        except GitFailed:
+            return False
 
     def git(self, *words: str) -> bytes:
         """Runs a git command that only reads and gives its output."""

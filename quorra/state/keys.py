@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import secrets
 import sqlite3
+import threading
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,44 +30,60 @@ class Key:
     revoked: str | None
 
 
-def create(database: sqlite3.Connection, name: str, principal: str, now: datetime) -> tuple[Key, str]:
-    """Makes a key and gives it with its secret, which can't be had again."""
-    ident = secrets.token_hex(4)
-    secret = f"{MARK}_{ident}_{secrets.token_urlsafe(32)}"
-    key = Key(ident, name, principal, now.isoformat(timespec="seconds"), None)
-    database.execute(
-        "INSERT INTO keys (id, name, principal, hash, created) VALUES (?, ?, ?, ?, ?)",
-        (ident, name, principal, _hash(secret), key.created),
-    )
-    return key, secret
+class Keys:
+    """The keys of one home; safe to ask from several threads."""
 
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self.database = database
+        self._lock = threading.Lock()
 
-def list(database: sqlite3.Connection) -> tuple[Key, ...]:
-    """Gives every key, the oldest first, revoked ones too."""
-    rows = database.execute("SELECT id, name, principal, created, revoked FROM keys ORDER BY created, rowid")
-    return tuple(Key(*row) for row in rows)
+    def create(self, name: str, principal: str, now: datetime) -> tuple[Key, str]:
+        """Makes a key and gives it with its secret, which can't be had again."""
+        ident = secrets.token_hex(4)
+        secret = f"{MARK}_{ident}_{secrets.token_urlsafe(32)}"
+        key = Key(ident, name, principal, now.isoformat(timespec="seconds"), None)
+        self._ask(
+            "INSERT INTO keys (id, name, principal, hash, created) VALUES (?, ?, ?, ?, ?)",
+            ident, name, principal, _hash(secret), key.created,
+        )  # fmt: skip
+        return key, secret
 
+    def every(self) -> tuple[Key, ...]:
+        """Gives every key, the oldest first, revoked ones too."""
+        rows = self._ask("SELECT id, name, principal, created, revoked FROM keys ORDER BY created, rowid")
+        return tuple(Key(*row) for row in rows)
 
-def revoke(database: sqlite3.Connection, ident: str, now: datetime) -> Key:
-    """Ends a key for good; raises UnknownKey."""
-    moment = now.isoformat(timespec="seconds")
-    database.execute("UPDATE keys SET revoked = coalesce(revoked, ?) WHERE id = ?", (moment, ident))
-    for key in list(database):
-        if key.id == ident:
-            return key
-    raise UnknownKey(f"No key has the id {ident!r}.", "See the ids with: quorra keys list")
+    def active(self) -> tuple[Key, ...]:
+        """Gives the keys that open something."""
+        return tuple(key for key in self.every() if key.revoked is None)
 
+    def revoke(self, ident: str, now: datetime) -> Key:
+        """Ends a key for good; raises UnknownKey."""
+        moment = now.isoformat(timespec="seconds")
+        self._ask("UPDATE keys SET revoked = coalesce(revoked, ?) WHERE id = ?", moment, ident)
+        for key in self.every():
+            if key.id == ident:
+                return key
+        raise UnknownKey(f"No key has the id {ident!r}.", "See the ids with: quorra keys list")
 
-def verify(database: sqlite3.Connection, secret: str) -> str | None:
-    """Gives the principal that a secret stands for, None for an unknown or revoked one."""
-    parts = secret.split("_", 2)
-    if len(parts) != 3 or parts[0] != MARK:
-        return None
-    row = database.execute("SELECT hash, principal FROM keys WHERE id = ? AND revoked IS NULL", (parts[1],)).fetchone()
-    if row is None or not hmac.compare_digest(row["hash"], _hash(secret)):
-        return None
-    principal: str = row["principal"]
-    return principal
+    def verify(self, secret: str) -> str | None:
+        """Gives the principal that a secret stands for, None for an unknown or revoked one."""
+        parts = secret.split("_", 2)
+        if len(parts) != 3 or parts[0] != MARK:
+            return None
+        rows = self._ask("SELECT hash, principal FROM keys WHERE id = ? AND revoked IS NULL", parts[1])
+        if not rows or not hmac.compare_digest(rows[0]["hash"], _hash(secret)):
+            return None
+        principal: str = rows[0]["principal"]
+        return principal
+
+    def close(self) -> None:
+        """Closes the database."""
+        self.database.close()
+
+    def _ask(self, sql: str, *values: str) -> list[sqlite3.Row]:
+        with self._lock:
+            return self.database.execute(sql, values).fetchall()
 
 
 def _hash(secret: str) -> str:

@@ -104,6 +104,11 @@ class Library:
                 return Read(parse.note(path, self.texts.ledger.blob(blob)), commit, blob)
         raise NoNote(name, revision)
 
+    def judge(self, note: Note) -> tuple[Issue, ...]:
+        """Gives the issues that a note would have if it lay in the vault now."""
+        names = links.Names([*self.texts.places(), note.path])
+        return tuple(validate.note(note, lambda link: links.resolve(link, note.path, names)))
+
     def check(self, wanted: Sequence[str], sees: Sees) -> Checked:
         """Validates the named notes, or all that may be seen; raises NoNote."""
         places = self.texts.places()
@@ -121,8 +126,8 @@ class Library:
             ]
         return Checked(len(chosen), tuple(findings), tuple(dangling))
 
-    def links(self, name: str, sees: Sees) -> tuple[str, tuple[Outgoing, ...], tuple[Incoming, ...]]:
-        """Gives a note's path, what it links to, and what links to it; raises NoNote."""
+    def links(self, name: str, sees: Sees) -> tuple[tuple[Outgoing, ...], tuple[Incoming, ...]]:
+        """Gives what a note links to and what links to it; raises NoNote."""
         places = self.texts.places()
         names = links.Names(places)
         wanted = self._one(name, places, sees)
@@ -135,7 +140,7 @@ class Library:
                     out.append(Outgoing(link.line, link.text, _written(link), target))
                 elif target == wanted:
                     incoming.append(Incoming(note.path, link.line))
-        return wanted, tuple(out), tuple(incoming)
+        return tuple(out), tuple(incoming)
 
     def _one(self, name: str, places: dict[str, Place], sees: Sees) -> str:
         found = _named(name, places)
@@ -148,11 +153,6 @@ class Library:
         for path in paths:
             place = places[path]
             yield parse.note(path, committed[place.blob] if place.commit else self.texts.read(place))
-
-
-def errors(note: Note) -> list[Issue]:
-    """Gives the issues of a note that forbid writing it."""
-    return [issue for issue in note.issues if issue.severity == "error"]
 
 
 def _written(link: Link) -> str:

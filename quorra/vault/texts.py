@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from quorra.ledger.change import Snapshot
-from quorra.ledger.ledger import Ledger
+from quorra.ledger.ledger import Ledger, UnknownRevision
 from quorra.settings import Settings
 
 
@@ -34,7 +34,10 @@ class Texts:
 
     def changes(self, old: str, new: str) -> Mapping[str, str | None] | None:
         """Maps each path that differs to its new blob id, None where it is gone; None if ``old`` is unknown."""
-        return self.ledger.changes(old, new)
+        try:
+            return self.ledger.changes(old, new)
+        except UnknownRevision:
+            return None
 
     def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Reads committed blobs, each with its id."""
@@ -53,7 +56,12 @@ class Texts:
 
     def behind(self, old: str | None, new: str | None) -> int:
         """Counts the commits that lead from ``old`` to ``new``."""
-        return self.ledger.behind(old, new)
+        if new is None or old == new:
+            return 0
+        try:
+            return int(self.ledger.git("rev-list", "--count", f"{self.ledger.resolve(old)}..{new}" if old else new))
+        except UnknownRevision:
+            return int(self.ledger.git("rev-list", "--count", new))
 
     def public(self, path: str) -> str | None:
         """Names a note as people see it; None for what is not searched."""

@@ -1,6 +1,7 @@
 """The verbs that find and answer: search and ask."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -34,6 +35,8 @@ def search(call: Call, question: str, k: int, mode: Any, window: str | None, no_
 @verb
 def ask(call: Call, question: str, model: str | None) -> Result:
     """Answer from the vault and facts, with citations."""
+    if model and Path(model).is_file():
+        model = str(Path(model).absolute())
     with call.open() as home:
         home.prepare(call.say)
         answer = home.ask(question, window=home.window(call.principal, None), model=model)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def read(call: Call, path: str) -> Result:
     """Show a note; PATH@REV shows it as it was."""
     with call.open() as home:
-        found = home.read(path, home.window(call.principal, None))
+        found = home.library.read(path, home.window(call.principal, None).sees)
     return Result(
         {
             "path": found.note.path,
@@ -59,14 +59,11 @@ def written(done: "Written") -> Result:
 def check(call: Call, paths: tuple[str, ...]) -> Result:
     """Validate notes; without PATHS, all of them."""
     with call.open() as home:
-        checked = home.check(paths, home.window(call.principal, None))
-    bad = any(issue["severity"] == "error" for issue in checked["issues"])
-    lines = [
-        f"{issue['path']}:{issue['line']}: {issue['severity']} {issue['code']}: {issue['message']}"
-        for issue in checked["issues"]
-    ]
-    lines.append(f"{checked['notes']} notes checked, {len(checked['dangling'])} links dangle.")
-    return Result(checked, "\n".join(lines), FAILED if bad else DONE)
+        checked = home.library.check(paths, home.window(call.principal, None).sees)
+    bad = any(issue.severity == "error" for issue in checked.issues)
+    lines = [f"{at.path}:{at.line}: {at.severity} {at.code}: {at.message}" for at in checked.issues]
+    lines.append(f"{checked.notes} notes checked, {len(checked.dangling)} links dangle.")
+    return Result(asdict(checked), "\n".join(lines), FAILED if bad else DONE)
 
 
 @click.command()
@@ -75,10 +72,11 @@ def check(call: Call, paths: tuple[str, ...]) -> Result:
 def links(call: Call, path: str) -> Result:
     """Show what a note links to and what links to it, in order of appearance."""
     with call.open() as home:
-        found = home.links(path, home.window(call.principal, None))
-    lines = [f"  {link['line']}: {link['text']} -> {link['resolves'] or '(dangles)'}" for link in found["out"]]
-    lines += [f"  <- {link['path']}:{link['line']}" for link in found["in"]]
-    return Result(found, "\n".join(lines) or "No links.")
+        out, incoming = home.library.links(path, home.window(call.principal, None).sees)
+    lines = [f"  {link.line}: {link.text} -> {link.resolves or '(dangles)'}" for link in out]
+    lines += [f"  <- {link.path}:{link.line}" for link in incoming]
+    fields = {"out": [asdict(link) for link in out], "in": [asdict(link) for link in incoming]}
+    return Result(fields, "\n".join(lines) or "No links.")
 
 
 @click.command()
