@@ -2,6 +2,8 @@
 
 import json
 import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import rich_click as click
@@ -10,6 +12,7 @@ from quorra.surfaces.cli.verb import DONE, Call, Result, verb
 
 if TYPE_CHECKING:
     from quorra.home import Home
+    from quorra.state.keys import Key
 
 
 @click.command()
@@ -36,3 +39,44 @@ def _serve(call: Call, home: "Home", host: str | None, port: int | None) -> None
 
     with listening:
         service.run(home, listening, say)
+
+
+@click.group()
+def keys() -> None:
+    """Create, list and revoke API keys."""
+
+
+@keys.command()
+@click.argument("name", default="api")
+@click.option("--for", "whose", default="owner", show_default=True, help="Whose windows and rights it has.")
+@verb
+def create(call: Call, name: str, whose: str) -> Result:
+    """Make a key and show it this once; NAME tells it from the others."""
+    with call.open() as home:
+        key, secret = home.keys.create(name, whose, datetime.now(UTC))
+    text = f"{secret}\nKeep it: it is not shown again. Send it as: Authorization: Bearer …"
+    return Result({"keys": [asdict(key)], "key": secret}, text)
+
+
+@keys.command("list")
+@verb
+def listed(call: Call) -> Result:
+    """List the keys, revoked ones too; none shows its secret."""
+    with call.open() as home:
+        every = home.keys.every()
+    return Result({"keys": [asdict(key) for key in every]}, "\n".join(map(_told, every)) or "No keys yet.")
+
+
+@keys.command()
+@click.argument("ident", metavar="ID")
+@verb
+def revoke(call: Call, ident: str) -> Result:
+    """End a key for good."""
+    with call.open() as home:
+        key = home.keys.revoke(ident, datetime.now(UTC))
+    return Result({"keys": [asdict(key)]}, _told(key))
+
+
+def _told(key: "Key") -> str:
+    state = f"revoked {key.revoked}" if key.revoked else "active"
+    return f"{key.id}  {key.name:20} {key.principal:16} made {key.created}  {state}"
