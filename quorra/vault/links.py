@@ -11,7 +11,7 @@ the first by name.
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
 from quorra.vault.note import Link
@@ -19,6 +19,7 @@ from quorra.vault.note import Link
 EXTERNAL: Final = "EXTERNAL"
 SELF: Final = "SELF"
 _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+:|//)")
+_ATTRIBUTE = re.compile(r"\b(?:src|href)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
 _WIKI = ("wiki", "embed", "frontmatter", "entity")
 _INDEXES = ("index", "readme", "overview", "_index")
 
@@ -51,6 +52,23 @@ def wikilink(inner: str) -> tuple[str, str, str, int, int]:
     target = path.strip()
     start = len(path) - len(path.lstrip()) if target else 0
     return target, sign + anchor.strip(), alias.strip(), start, start + len(target)
+
+
+def uncommented(source: str) -> str:
+    """Blanks the comments of HTML, lengths kept; one that is never closed runs to the end."""
+    parts, last = [], 0
+    while (start := source.find("<!--", last)) >= 0:
+        stop = source.find("-->", start) + 3
+        stop = stop if stop > 2 else len(source)
+        parts += [source[last:start], " " * (stop - start)]
+        last = stop
+    return "".join(parts) + source[last:] if parts else source
+
+
+def attributes(source: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Finds the ``src`` and ``href`` of a stretch of HTML outside comments: each one's range, and its target's."""
+    for found in _ATTRIBUTE.finditer(uncommented(source)):
+        yield found.span(), found.span(found.lastindex or 1)
 
 
 class Names:

@@ -8,16 +8,18 @@ of the whole note, and lines from 1.
 import html
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyromark
 from pyromark import Options
 
-from quorra.vault.links import external, label, wikilink
+from quorra.vault.links import attributes, external, label, uncommented, wikilink
 from quorra.vault.note import Block, Heading, Link, LinkKind, Span
 
-Range = dict[str, int]
+if TYPE_CHECKING:
+    from pyromark.event import Range
+
 Place = tuple[int, int]
 _PARSER = pyromark.Markdown(
     options=Options.ENABLE_TABLES
@@ -32,7 +34,6 @@ _LEVELS = {"H1": 1, "H2": 2, "H3": 3, "H4": 4, "H5": 5, "H6": 6}
 _SPACE = " \t\r\n"
 _DEST = re.compile(r"\]\(\s*(?:<((?:[^<>\n\\]|\\.)*)>|((?:[^\s\\]|\\.)*))", re.DOTALL)
 _DEFINED = re.compile(r"\[(?:[^\[\]\\]|\\.)+\]:[ \t\r\n>]*(?:<((?:[^<>\n\\]|\\.)*)>|(\S+))", re.DOTALL)
-_ATTRIBUTE = re.compile(r"\b(?:src|href)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _SIZE = re.compile(r"\d+(?:x\d+)?")
 _CALLOUT = re.compile(r"\[![\w-]+\][+-]?\s*")
@@ -80,14 +81,14 @@ class _Reader:
                 if key == "Text":
                     say(value)
                 elif key == "End":
-                    handler = ends(value if value.__class__ is str else value.popitem()[0])
-                    if handler:
-                        handler(self, span, last)
+                    end = ends(value if value.__class__ is str else value.popitem()[0])
+                    if end:
+                        end(self, span, last)
                 elif key == "Start":
                     tag, data = (value, None) if value.__class__ is str else value.popitem()
-                    handler = starts(tag)
-                    if handler:
-                        handler(self, data, span, last)
+                    start = starts(tag)
+                    if start:
+                        start(self, data, span, last)
                 else:
                     others[key](self, value, span)
             elif event == "SoftBreak":
@@ -121,7 +122,7 @@ class _Reader:
 
     # blocks
 
-    def begin(self, kind: str, span: Range, last: Range) -> None:
+    def begin(self, kind: str, span: "Range", last: "Range") -> None:
         """Opens a block after closing the one that ran to the last event."""
         if self.kind:
             self.close(self.at(last["end"]))
@@ -151,25 +152,25 @@ class _Reader:
         place = _new(Span, (base + start, base + end))
         self.blocks.append(_new(Block, (kind, text, rows, place, len(self.headings) - 1)))
 
-    def start_paragraph(self, _: Any, span: Range, last: Range) -> None:
+    def start_paragraph(self, _: Any, span: "Range", last: "Range") -> None:
         if not self.kind:
             self.kind = "item" if self.items else "quote" if self.quotes else "paragraph"
             self.start = self.at(span["start"])
         elif self.words:
             self.words.append("\n")
 
-    def end_paragraph(self, span: Range, last: Range) -> None:
+    def end_paragraph(self, span: "Range", last: "Range") -> None:
         if not self.items:
             self.close(self.at(span["end"]))
 
-    def start_heading(self, value: dict[str, Any], span: Range, last: Range) -> None:
+    def start_heading(self, value: dict[str, Any], span: "Range", last: "Range") -> None:
         if self.items or self.quotes:
             self.start_paragraph(None, span, last)
             return
         self.begin("heading", span, last)
         self.level = _LEVELS[value["level"]]
 
-    def end_heading(self, span: Range, last: Range) -> None:
+    def end_heading(self, span: "Range", last: "Range") -> None:
         if self.kind != "heading":
             self.end_paragraph(span, last)
             return
@@ -184,21 +185,21 @@ class _Reader:
         place = _new(Span, (self.base + start, self.base + end))
         self.headings.append(_new(Heading, (self.level, text, self.line(start), place)))
 
-    def start_item(self, _: Any, span: Range, last: Range) -> None:
+    def start_item(self, _: Any, span: "Range", last: "Range") -> None:
         self.begin("item", span, last)
         self.items += 1
 
-    def end_item(self, span: Range, last: Range) -> None:
+    def end_item(self, span: "Range", last: "Range") -> None:
         self.items -= 1
         if self.words:
             self.close(self.at(last["end"]))
         self.kind = ""
 
-    def start_inner(self, _: Any, span: Range, last: Range) -> None:
+    def start_inner(self, _: Any, span: "Range", last: "Range") -> None:
         if self.kind:
             self.close(self.at(last["end"]))
 
-    def end_inner(self, span: Range, last: Range) -> None:
+    def end_inner(self, span: "Range", last: "Range") -> None:
         """Reopens the list item around an inner block that has ended: tight text may follow without a paragraph."""
         self.words.clear()
         if self.items:
@@ -206,77 +207,77 @@ class _Reader:
         else:
             self.kind = ""
 
-    def start_quote(self, _: Any, span: Range, last: Range) -> None:
+    def start_quote(self, _: Any, span: "Range", last: "Range") -> None:
         self.start_inner(_, span, last)
         self.quotes += 1
 
-    def end_quote(self, span: Range, last: Range) -> None:
+    def end_quote(self, span: "Range", last: "Range") -> None:
         self.quotes -= 1
         self.end_inner(span, last)
 
-    def start_code(self, _: Any, span: Range, last: Range) -> None:
+    def start_code(self, _: Any, span: "Range", last: "Range") -> None:
         self.begin("code", span, last)
 
-    def start_table(self, _: Any, span: Range, last: Range) -> None:
+    def start_table(self, _: Any, span: "Range", last: "Range") -> None:
         self.begin("table", span, last)
 
-    def start_cell(self, _: Any, span: Range, last: Range) -> None:
+    def start_cell(self, _: Any, span: "Range", last: "Range") -> None:
         if self.words and self.words[-1] != "\n":
             self.words.append(" | ")
 
-    def end_row(self, span: Range, last: Range) -> None:
+    def end_row(self, span: "Range", last: "Range") -> None:
         self.words.append("\n")
 
-    def end_block(self, span: Range, last: Range) -> None:
+    def end_block(self, span: "Range", last: "Range") -> None:
         self.close(self.at(span["end"]))
         self.end_inner(span, last)
 
-    def start_html(self, _: Any, span: Range, last: Range) -> None:
+    def start_html(self, _: Any, span: "Range", last: "Range") -> None:
         self.begin("html", span, last)
 
-    def end_html(self, span: Range, last: Range) -> None:
-        seen = _uncommented("".join(self.words))
+    def end_html(self, span: "Range", last: "Range") -> None:
+        seen = uncommented("".join(self.words))
         self.words[:] = [html.unescape(_TAG.sub(" ", seen))]
         self.attributes(self.at(span["start"]), self.at(span["end"]))
         self.end_block(span, last)
 
     # inline
 
-    def on_code(self, value: str, span: Range) -> None:
+    def on_code(self, value: str, span: "Range") -> None:
         self.words.append(value)
 
-    def on_math(self, value: str, span: Range) -> None:
+    def on_math(self, value: str, span: "Range") -> None:
         self.words.append(f"${value}$")
 
-    def on_display(self, value: str, span: Range) -> None:
+    def on_display(self, value: str, span: "Range") -> None:
         if self.kind == "paragraph" and not self.words:
             self.kind = "math"
         self.words.append(value)
 
-    def on_html(self, value: str, span: Range) -> None:
+    def on_html(self, value: str, span: "Range") -> None:
         if value[:3].lower() == "<br":
             self.words.append("\n")
         elif "=" in value:
             self.attributes(self.at(span["start"]), self.at(span["end"]))
 
-    def on_footnote(self, value: str, span: Range) -> None:
+    def on_footnote(self, value: str, span: "Range") -> None:
         return
 
-    def on_task(self, value: bool, span: Range) -> None:
+    def on_task(self, value: bool, span: "Range") -> None:
         self.kind = "task"
 
     # links
 
-    def start_link(self, value: dict[str, Any], span: Range, last: Range) -> None:
+    def start_link(self, value: dict[str, Any], span: "Range", last: "Range") -> None:
         self.open.append((value, len(self.words)))
 
-    def end_link(self, span: Range, last: Range) -> None:
+    def end_link(self, span: "Range", last: "Range") -> None:
         self.finish(span, last, "inline", "wiki")
 
-    def end_image(self, span: Range, last: Range) -> None:
+    def end_image(self, span: "Range", last: "Range") -> None:
         self.finish(span, last, "image", "embed")
 
-    def finish(self, span: Range, last: Range, kind: LinkKind, wiki: LinkKind) -> None:
+    def finish(self, span: "Range", last: "Range", kind: LinkKind, wiki: LinkKind) -> None:
         value, mark = self.open.pop()
         form, start, end = value["link_type"], self.at(span["start"]), self.at(span["end"])
         if form.__class__ is dict:
@@ -314,11 +315,8 @@ class _Reader:
 
     def attributes(self, start: int, end: int) -> None:
         """Takes the ``src`` and ``href`` of a stretch of HTML as links, those in comments left out."""
-        source = _uncommented(self.body[start:end])
-        for found in _ATTRIBUTE.finditer(source):
-            where, stop = found.span(found.lastindex or 1)
-            whole = start + found.start(), start + found.end()
-            self.add("html", whole, (start + where, start + stop), "", html)
+        for whole, where in attributes(self.body[start:end]):
+            self.add("html", (start + whole[0], start + whole[1]), (start + where[0], start + where[1]), "", html)
 
     def defined(self, name: str) -> Place | None:
         """Finds the target in the definition that a reference names."""
@@ -350,22 +348,11 @@ class _Reader:
         self.links.append(_new(Link, (kind, text, target, anchor, alias, self.line(start), spot)))
 
 
-def _uncommented(source: str) -> str:
-    """Blanks the comments of HTML, lengths kept; one that is never closed runs to the end."""
-    parts, last = [], 0
-    while (start := source.find("<!--", last)) >= 0:
-        stop = source.find("-->", start) + 3
-        stop = stop if stop > 2 else len(source)
-        parts += [source[last:start], " " * (stop - start)]
-        last = stop
-    return "".join(parts) + source[last:] if parts else source
-
-
 def _fold(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-_STARTS: dict[str, Callable[[_Reader, Any, Range, Range], None]] = {
+_STARTS: dict[str, Callable[[_Reader, Any, "Range", "Range"], None]] = {
     "Paragraph": _Reader.start_paragraph,
     "Heading": _Reader.start_heading,
     "Item": _Reader.start_item,
@@ -379,7 +366,7 @@ _STARTS: dict[str, Callable[[_Reader, Any, Range, Range], None]] = {
     "HtmlBlock": _Reader.start_html,
     "FootnoteDefinition": _Reader.start_inner,
 }
-_ENDS: dict[str, Callable[[_Reader, Range, Range], None]] = {
+_ENDS: dict[str, Callable[[_Reader, "Range", "Range"], None]] = {
     "Paragraph": _Reader.end_paragraph,
     "Heading": _Reader.end_heading,
     "Item": _Reader.end_item,
@@ -393,7 +380,7 @@ _ENDS: dict[str, Callable[[_Reader, Range, Range], None]] = {
     "TableRow": _Reader.end_row,
     "HtmlBlock": _Reader.end_html,
 }
-_OTHERS: dict[str, Callable[[_Reader, Any, Range], None]] = {
+_OTHERS: dict[str, Callable[[_Reader, Any, "Range"], None]] = {
     "Code": _Reader.on_code,
     "Html": _Reader.on_code,
     "InlineHtml": _Reader.on_html,
