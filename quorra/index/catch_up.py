@@ -220,6 +220,7 @@ class Writer:
         if shelf.version == 0:
             self.steps("words")
             store.index_words(table)
+            store.index_paths(table)
         count = added.num_rows if added is not None else 0
         return store.census(table, replace(shelf, stale=shelf.stale + dropped + count)), len(known)
 

@@ -3,12 +3,14 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 
 from quorra.access.window import Window
-from quorra.index import catch_up, embedding, passages, search
+from quorra.index import catch_up, embedding, passages
 from quorra.index.found import Found, Mode
+from quorra.index.search import Searcher
 from quorra.index.source import Source
 from quorra.index.store import catalogue
 from quorra.index.store import manifest as manifests
@@ -111,7 +113,7 @@ class Index:
         behind = 0
         if snapshot is not None and manifest.commit != snapshot.head:
             behind = self._source.behind(manifest.commit, snapshot.head)
-        found = search.run(self._writer.tables, manifest, question, k, mode, window, per_note)
+        found = self._searcher.run(manifest, question, k, mode, window, per_note)
         return replace(found, behind=behind)
 
     def manifest(self) -> Manifest | None:
@@ -136,6 +138,12 @@ class Index:
         """Lets a catch-up that is under way finish."""
         if self._running is not None:
             self._running.join()
+        if "_searcher" in self.__dict__:
+            self.__dict__.pop("_searcher").close()
+
+    @cached_property
+    def _searcher(self) -> Searcher:
+        return Searcher(self._writer.tables, self._embedder)
 
     def _freshen(self, snapshot: Snapshot, wait: float) -> None:
         manifest = self.manifest()

@@ -1,37 +1,172 @@
 """Searches the tables of a window and turns what it finds into hits."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from quorra.access.window import Window
 from quorra.index import rank, terms
 from quorra.index.found import Found, Hit, Mode, Ranks
-from quorra.index.rank import Spot
+from quorra.index.rank import Field, Place, Spot, Vectors
 from quorra.index.store.manifest import Manifest, Shelf
+from quorra.inference.protocol import Embedder, ModelAway
 
-_DEEP = 300
+if TYPE_CHECKING:
+    from quorra.index.store.tables import Tables
+
+DEEP = 300
+LEARNED = 30
+FLOOR = 0.3
+BARE_FLOOR = 0.6
+BARE = 2
+_LONGEST = 2000
 _COLUMNS = ("path", "part", "first", "last", "heading", "text", "blob", "title", "date")
 
 
-def run(tables: Any, manifest: Manifest, question: str, k: int, mode: Mode, window: Window, per_note: bool) -> Found:
-    """Answers a question from a published index."""
-    asked = terms.asked(question)
-    if not asked:
-        return Found(manifest.commit, 0, manifest.pending, (), "empty_query")
-    shelves = opened(manifest, window)
-    whole, spots = _words(tables, shelves, asked, max(_DEEP, 3 * k))
-    scores = rank.by_words(whole, spots)
-    order = rank.ordered(scores)[:k]
-    places = {path: at for at, path in enumerate(order, 1)}
-    chosen = rank.best(spots)
-    picked = [chosen.get(path, Spot(path, 0, 0.0)) for path in order]
-    rows = _rows(tables, shelves, picked)
-    hits = tuple(
-        _hit(rows[path, chosen[path].part if path in chosen else 0], scores[path], places[path], None, manifest)
-        for path in order
-        if (path, chosen[path].part if path in chosen else 0) in rows
-    )
-    return Found(manifest.commit, 0, manifest.pending, hits)
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question as the searches take it; ``vector`` None where meaning has no part in it."""
+
+    text: str
+    words: tuple[str, ...]
+    mode: Mode
+    k: int
+    vector: Vectors | None = None
+
+    @property
+    def deep(self) -> int:
+        """Counts the passages to look at."""
+        return max(DEEP, 3 * self.k)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What was found: notes by each mode and by the one that was asked for, passages by each."""
+
+    words: Mapping[str, float]
+    meaning: Mapping[str, float]
+    notes: Mapping[str, float]
+    lexical: Sequence[Spot]
+    near: Sequence[Spot]
+
+
+class Searcher:
+    """Answers questions from published manifests; ``embedder`` is called when a question needs a vector."""
+
+    def __init__(self, tables: "Tables", embedder: Callable[[], Embedder] | None) -> None:
+        self._tables = tables
+        self._embedder = embedder
+        self._beside = ThreadPoolExecutor(1, "quorra-words")
+
+    def run(self, manifest: Manifest, text: str, k: int, mode: Mode, window: Window, per_note: bool) -> Found:
+        """Answers one question; the caller knows how far the manifest is behind."""
+        words = terms.asked(text)
+        if not words:
+            return Found(manifest.commit, 0, manifest.pending, (), "empty_query")
+        shelves = opened(manifest, window)
+        question = Question(text[:_LONGEST], words, mode, k)
+        lexical = self._beside.submit(self._words, shelves, question) if mode != "meaning" else None
+        vector, reason = self._vector(manifest, question)
+        near = self._near(shelves, vector, question.deep) if vector is not None else None
+        found = lexical.result() if lexical else ([], [])
+        scores = self._score(shelves, question, found, near, vector)
+        hits = self._hits(manifest, shelves, scores, k, per_note)
+        return Found(manifest.commit, 0, manifest.pending, hits, reason)
+
+    def close(self) -> None:
+        """Ends the searcher's thread."""
+        self._beside.shutdown()
+
+    def _vector(self, manifest: Manifest, question: Question) -> tuple[Vectors | None, str | None]:
+        if question.mode == "words" or self._embedder is None or not manifest.embedder:
+            return None, None
+        try:
+            embedder = self._embedder()
+            if embedder.name != manifest.embedder:
+                return None, None
+            return embedder.embed([question.text])[0], None
+        except ModelAway:
+            if question.mode == "meaning":
+                raise
+            return None, "embedder_away"
+
+    def _words(self, shelves: Sequence[Shelf], question: Question) -> tuple[list[Spot], list[Spot]]:
+        from quorra.index.store import tables as store
+
+        query = " ".join(question.words)
+        whole: list[Spot] = []
+        spots: list[Spot] = []
+        for shelf in shelves:
+            table = self._tables.read(shelf)
+            whole += store.words(table, "whole", query, question.deep)
+            spots += store.words(table, "words", query, question.deep)
+        return whole, spots
+
+    def _near(self, shelves: Sequence[Shelf], vector: Vectors, limit: int) -> Field:
+        from quorra.index.store import tables as store
+
+        return _joined([store.near(self._tables.read(shelf), shelf, vector, limit) for shelf in shelves], vector)
+
+    def _score(
+        self,
+        shelves: Sequence[Shelf],
+        question: Question,
+        found: tuple[list[Spot], list[Spot]],
+        near: Field | None,
+        vector: Vectors | None,
+    ) -> Scores:
+        words = rank.by_words(*found)
+        if near is None or vector is None:
+            return Scores(words, {}, words, found[1], ())
+        if question.mode == "meaning":
+            spots = near.spots(vector)
+            meaning = rank.by_meaning(spots)
+            floor = _floor(question)
+            return Scores({}, meaning, {path: at for path, at in meaning.items() if at >= floor}, (), spots)
+        field = self._learned(shelves, words, near)
+        spots = field.spots(vector)
+        meaning = rank.by_meaning(spots)
+        share = rank.WORDS if terms.telling(question.words) else 0.0
+        fused = rank.fused(words, field, vector, share)
+        floor = _floor(question)
+        kept = {path: at for path, at in fused.items() if path in words or meaning.get(path, -1.0) >= floor}
+        kept |= {path: 0.0 for path in words if path not in kept}
+        return Scores(words, meaning, kept, found[1], spots)
+
+    def _learned(self, shelves: Sequence[Shelf], words: Mapping[str, float], near: Field) -> Field:
+        """Adds the vectors of the notes that words found best and meaning did not."""
+        from quorra.index.store import tables as store
+
+        there = {path for path, _ in near.places}
+        paths = [path for path in rank.ordered(words)[:LEARNED] if path not in there]
+        if not paths:
+            return near
+        more = [store.vectors(self._tables.read(shelf), paths, near.rows.shape[1]) for shelf in shelves]
+        return _joined([near, *more], near.rows[:0])
+
+    def _hits(
+        self, manifest: Manifest, shelves: Sequence[Shelf], scores: Scores, k: int, per_note: bool
+    ) -> tuple[Hit, ...]:
+        passages = _passages(scores)
+        places = _best_places(scores, passages, k) if per_note else _all_places(scores, passages, k)
+        rows = self._rows(shelves, places)
+        words = {path: at for at, path in enumerate(rank.ordered(scores.words), 1)}
+        meaning = {path: at for at, path in enumerate(rank.ordered(scores.meaning), 1)}
+        return tuple(
+            _hit(rows[place], score, Ranks(words.get(place[0]), meaning.get(place[0])), manifest)
+            for place, score in places.items()
+            if place in rows
+        )
+
+    def _rows(self, shelves: Sequence[Shelf], places: Mapping[Place, float]) -> dict[Place, Mapping[str, Any]]:
+        from quorra.index.store import tables as store
+
+        paths = sorted({path for path, _ in places})
+        found = (row for shelf in shelves for row in store.rows(self._tables.read(shelf), paths, _COLUMNS))
+        return {(row["path"], row["part"]): row for row in found}
 
 
 def opened(manifest: Manifest, window: Window) -> list[Shelf]:
@@ -43,30 +178,50 @@ def opened(manifest: Manifest, window: Window) -> list[Shelf]:
     ]
 
 
-def _words(tables: Any, shelves: Iterable[Shelf], asked: tuple[str, ...], limit: int) -> tuple[list[Spot], list[Spot]]:
-    from quorra.index.store import tables as store
-
-    query = " ".join(asked)
-    whole: list[Spot] = []
-    spots: list[Spot] = []
-    for shelf in shelves:
-        table = tables.read(shelf)
-        whole += store.words(table, "whole", query, limit)
-        spots += store.words(table, "words", query, limit)
-    return whole, spots
+def _floor(question: Question) -> float:
+    """Gives the cosine that a note must have where none of the question's words is in it."""
+    telling = sum(word not in terms.STOP for word in question.words)
+    return BARE_FLOOR if telling == len(question.words) <= BARE else FLOOR
 
 
-def _rows(tables: Any, shelves: Iterable[Shelf], spots: Iterable[Spot]) -> dict[tuple[str, int], Mapping[str, Any]]:
-    from quorra.index.store import tables as store
-
-    paths = sorted({spot.path for spot in spots})
-    found = (row for shelf in shelves for row in store.rows(tables.read(shelf), paths, _COLUMNS))
-    return {(row["path"], row["part"]): row for row in found}
+def _joined(fields: Sequence[Field], like: Vectors) -> Field:
+    rows = [field.rows for field in fields if field.places]
+    places = tuple(place for field in fields for place in field.places)
+    return Field(places, np.concatenate(rows) if rows else np.zeros((0, like.shape[-1]), np.float32))
 
 
-def _hit(row: Mapping[str, Any], score: float, words: int | None, meaning: int | None, manifest: Manifest) -> Hit:
-    dirty = row["path"] in manifest.uncommitted
+def _passages(scores: Scores) -> dict[Place, float]:
+    """Scores passages by words and meaning, each side over its own range."""
+    found: dict[Place, float] = {}
+    for spots, share in ((scores.lexical, rank.WORDS), (scores.near, 1 - rank.WORDS)):
+        high = max((spot.score for spot in spots), default=0.0)
+        low = min((spot.score for spot in spots), default=0.0) if spots is scores.near else 0.0
+        for spot in spots:
+            part = (spot.score - low) / (high - low) if high > low else 1.0
+            found[spot.path, spot.part] = found.get((spot.path, spot.part), 0.0) + share * part
+    return found
+
+
+def _best_places(scores: Scores, passages: Mapping[Place, float], k: int) -> dict[Place, float]:
+    best = rank.best(Spot(path, part, score) for (path, part), score in passages.items())
+    order = [path for path in rank.ordered(scores.notes, scores.words, scores.meaning) if path in scores.notes][:k]
+    return {(path, best[path].part if path in best else 0): scores.notes[path] for path in order}
+
+
+def _all_places(scores: Scores, passages: Mapping[Place, float], k: int) -> dict[Place, float]:
+    top = max(scores.notes.values(), default=0.0) or 1.0
+    values = {
+        place: score + 0.5 * scores.notes[place[0]] / top
+        for place, score in passages.items()
+        if place[0] in scores.notes
+    }
+    order = sorted(values, key=lambda place: (-values[place], place))[:k]
+    return {place: values[place] for place in order}
+
+
+def _hit(row: Mapping[str, Any], score: float, ranks: Ranks, manifest: Manifest) -> Hit:
+    commit = None if row["path"] in manifest.uncommitted else manifest.commit
     return Hit(
-        row["path"], row["heading"], (row["first"], row["last"]), None if dirty else manifest.commit, row["blob"],
-        row["text"], score, Ranks(words, meaning), row["title"], row["date"],
+        row["path"], row["heading"], (row["first"], row["last"]), commit, row["blob"], row["text"], score, ranks,
+        row["title"], row["date"],
     )  # fmt: skip

@@ -15,14 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from quorra.index.rank import Spot
+from quorra.index.rank import Field, Spot, Vectors
 from quorra.index.store import lance
 from quorra.index.store.manifest import KEEP, Shelf
 
-Vectors = npt.NDArray[np.float32]
 PASSAGES = pa.schema(
     [
         ("path", pa.string()),
@@ -40,6 +38,7 @@ PASSAGES = pa.schema(
         ("date", pa.string()),
     ]
 )
+PROBES = 20
 _AT_ONCE = 500
 _ALL = 100_000_000
 
@@ -172,18 +171,43 @@ def index_words(table: Any) -> None:
         table.create_index(column, config=config, replace=True)
 
 
+def index_paths(table: Any) -> None:
+    """Builds the index by which a note's rows are found and removed."""
+    lance.lancedb()
+    from lancedb.index import BTree
+
+    table.create_index("path", config=BTree(), replace=True)
+
+
 def words(table: Any, column: str, query: str, limit: int) -> list[Spot]:
     """Finds the passages that hold any of the words, best first, by BM25 over ``words`` or ``whole``."""
     search = table.search(query, query_type="fts", fts_columns=column)
     found = search.select(["path", "part", "_score"]).limit(limit).to_arrow()
-    return _spots(found, found["_score"].to_pylist())
+    columns = (found[name].to_pylist() for name in ("path", "part", "_score"))
+    return [Spot(path, part, score) for path, part, score in zip(*columns, strict=True)]
 
 
-def meaning(table: Any, vector: Vectors, limit: int) -> list[Spot]:
-    """Finds the passages nearest to a vector by cosine, nearest first."""
+def near(table: Any, shelf: Shelf, vector: Vectors, limit: int) -> Field:
+    """Finds the passages nearest to a vector by cosine."""
+    if not shelf.vectors:
+        return _field(None, len(vector))
     query = table.search(vector, vector_column_name="vector", query_type="vector").distance_type("cosine")
-    found = query.where("vector IS NOT NULL").select(["path", "part", "_distance"]).limit(limit).to_arrow()
-    return _spots(found, [1 - distance for distance in found["_distance"].to_pylist()])
+    if shelf.trained:
+        query = query.nprobes(PROBES)
+    return _field(query.select(["path", "part", "vector", "_distance"]).limit(limit).to_arrow(), len(vector))
+
+
+def vectors(table: Any, paths: Sequence[str], dim: int) -> Field:
+    """Reads the vectors of some notes."""
+    return _field(_named(table, f"words IS NULL AND path IN ({quoted(paths)})", ["path", "part", "vector"]), dim)
+
+
+def _field(found: pa.Table | None, dim: int) -> Field:
+    if found is None or not found.num_rows:
+        return Field((), np.zeros((0, dim), np.float32))
+    flat = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    places = tuple(zip(found["path"].to_pylist(), found["part"].to_pylist(), strict=True))
+    return Field(places, flat.reshape(-1, dim))
 
 
 def rows(table: Any, paths: Sequence[str], columns: Sequence[str]) -> list[dict[str, Any]]:
@@ -198,11 +222,5 @@ def compact(table: Any, shelf: Shelf) -> Shelf:
     """Merges a table's files, forgets versions superseded for an hour, and builds its indices anew."""
     table.optimize(cleanup_older_than=timedelta(seconds=KEEP))
     index_words(table)
+    index_paths(table)
     return replace(shelf, version=table.version, stale=0)
-
-
-def _spots(found: pa.Table, scores: Sequence[float]) -> list[Spot]:
-    return [
-        Spot(path, part, score)
-        for path, part, score in zip(found["path"].to_pylist(), found["part"].to_pylist(), scores, strict=True)
-    ]
