@@ -44,10 +44,10 @@ class Model(_Table):
     url: str = ""
     name: str = ""
     answers: Literal["auto", "quotation", "composition"] = "auto"
-    context: int = Field(4096, ge=512)
-    max_tokens: int = Field(400, ge=1)
-    threads: int = Field(0, ge=0, description="0: one for every core")
-    timeout: float = Field(120.0, gt=0, description="seconds without a token")
+    context: int = Field(default=4096, ge=512)
+    max_tokens: int = Field(default=400, ge=1)
+    threads: int = Field(default=0, ge=0, description="0: one for every core")
+    timeout: float = Field(default=120.0, gt=0, description="seconds without a token")
 
 
 class Embedder(_Table):
@@ -57,15 +57,15 @@ class Embedder(_Table):
     path: str = ""
     url: str = ""
     name: str = ""
-    threads: int = Field(0, ge=0, description="0: one worker for every core")
+    threads: int = Field(default=0, ge=0, description="0: one worker for every core")
 
 
 class Service(_Table):
     """Where the service listens and how many generations may wait."""
 
     host: str = "127.0.0.1"
-    port: int = Field(8750, ge=0, le=65535)
-    queue: int = Field(4, ge=0)
+    port: int = Field(default=8750, ge=0, le=65535)
+    queue: int = Field(default=4, ge=0)
 
 
 class Owner(_Table):

@@ -40,7 +40,7 @@ def run(suite: Suite, home: Home, *, answers: bool = False, say: Callable[[str],
     """Asks every question of the suite in every mode; the home's index must be caught up and embedded."""
     cases = [_case(case, home) for case in suite.cases]
     judged = [case for case in cases if case["scores"]]
-    metrics = {mode: scores.mean([case["scores"][mode] for case in judged]) for mode in MODES}
+    metrics = {str(mode): scores.mean([case["scores"][mode] for case in judged]) for mode in MODES}
     counts = _answers(suite, cases, home, say) if answers else None
     return Run(suite.name, home.ledger.head(), metrics, cases, counts)
 

@@ -96,7 +96,7 @@ def _vault(folder: Path) -> Path | None:
         raise SuiteError(f"{file}: only vault, a relative path, is known there.", "Remove what else it holds.")
     if "vault" not in told:
         return None
-    vault = (folder / told["vault"]).resolve()
+    vault = Path(folder / told["vault"]).resolve()
     if not vault.is_dir():
         raise SuiteError(f"{file}: there is no folder {vault}.", "Name the folder of the suite's notes.")
     return vault

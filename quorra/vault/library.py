@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from quorra.errors import QuorraError
 from quorra.vault import links, parse, validate
@@ -107,7 +108,7 @@ class Library:
     def judge(self, note: Note) -> tuple[Issue, ...]:
         """Gives the issues that a note would have if it lay in the vault now."""
         names = links.Names([*self.texts.places(), note.path])
-        return tuple(validate.note(note, lambda link: links.resolve(link, note.path, names)))
+        return tuple(validate.note(note, partial(_resolve, note.path, names)))
 
     def check(self, wanted: Sequence[str], sees: Sees) -> Checked:
         """Validates the named notes, or all that may be seen; raises NoNote."""
@@ -117,7 +118,7 @@ class Library:
         findings: list[Finding] = []
         dangling: list[Dangling] = []
         for note in self._parsed(sorted(chosen), places):
-            found = validate.note(note, lambda link, source=note.path: links.resolve(link, source, names))
+            found = validate.note(note, partial(_resolve, note.path, names))
             findings += [Finding(note.path, issue.line, issue.severity, issue.code, issue.message) for issue in found]
             dangling += [
                 Dangling(note.path, link.line, link.target)
@@ -153,6 +154,10 @@ class Library:
         for path in paths:
             place = places[path]
             yield parse.note(path, committed[place.blob] if place.commit else self.texts.read(place))
+
+
+def _resolve(source: str, names: links.Names, link: Link) -> str | None:
+    return links.resolve(link, source, names)
 
 
 def _written(link: Link) -> str:

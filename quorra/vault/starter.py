@@ -10,7 +10,7 @@ _TOLD = """\
 [vault]
 path = "{path}"
 """
-_FACTS = "# Household\n\nWhat Quorra knows about this household, one fact a line. Edit it as you like.\n"
+_FACTS = "# Household\n\n<!-- One fact a line, as you would say it. -->\n"
 _EVALS = "# Suites\n\nOne folder a suite, with its questions in cases.jsonl. Run one with: quorra evals run NAME\n"
 _JOBS = "# Jobs\n\nDefinitions of what Quorra does by herself. None yet.\n"
 

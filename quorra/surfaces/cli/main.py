@@ -58,13 +58,21 @@ def main() -> None:
     """Runs the command line; every way out has an exit code, none a traceback."""
     as_json = "--json" in sys.argv
     try:
-        quorra(standalone_mode=False)
+        quorra(_settled(sys.argv[1:]), standalone_mode=False)
     except click.ClickException as error:
         fail(_Usage(error), as_json)
     except click.Abort:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(0)
+
+
+def _settled(words: list[str]) -> list[str]:
+    """Lets options stand behind ``-- QUESTION`` too, as programs write them."""
+    if "--" not in words:
+        return words
+    at = words.index("--")
+    return [*words[:at], *words[at + 2 :], *words[at : at + 2]]
 
 
 class _Usage(QuorraError):
