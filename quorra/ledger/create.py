@@ -5,12 +5,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from quorra.ledger.change import Applied, ChangeSet, Edit, Origin, Outcome, Refused
+from quorra.ledger.change import Origin, Outcome, Refused
 from quorra.ledger.ledger import Ledger
 from quorra.ledger.plumbing.disk import Blocked
 from quorra.ledger.plumbing.process import Git, GitFailed
 from quorra.ledger.plumbing.repository import Repository
-from quorra.ledger.snapshot import visible
 
 PRIVATE = ".quorra/"
 MOUNTS = Path("/proc/self/mountinfo")
@@ -148,7 +147,7 @@ def init(
     ledger = Ledger(root, roots, owner)
     try:
         _exclude(root, ledger)
-        return _first(ledger, files, origin)
+        return ledger.begin(files, origin)
     finally:
         ledger.close()
 
@@ -162,23 +161,3 @@ def _exclude(root: Path, ledger: Ledger) -> None:
     if PRIVATE not in text.split("\n"):
         joint = "" if not text or text.endswith("\n") else "\n"
         file.write_text(f"{text}{joint}{PRIVATE}\n", encoding="utf-8", errors="surrogateescape")
-
-
-def _first(ledger: Ledger, files: Mapping[str, bytes], origin: Origin) -> Outcome:
-    taken: Outcome | None = None
-    if ledger.head() is None:
-        taken = ledger.adopt(_untracked(ledger), origin)
-        if isinstance(taken, Refused) and taken.code != "empty":
-            return taken
-    new = tuple(Edit(path, content, None) for path, content in files.items() if not os.path.lexists(ledger.root / path))
-    outcome = ledger.commit(ChangeSet(new, "Make this folder a home", origin)) if new else None
-    if outcome is None:
-        head = ledger.head()
-        return Applied(head) if head else Refused("empty", "There is nothing to commit and no commit yet.")
-    return outcome
-
-
-def _untracked(ledger: Ledger) -> list[str]:
-    listed = ledger.git("ls-files", "-z", "--others", "--exclude-standard")
-    paths = [os.fsdecode(name) for name in listed.split(b"\0")[:-1]]
-    return [path for path in paths if not path.endswith("/") and visible(path, ledger.roots)]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from quorra.errors import QuorraError
 from quorra.ledger import message
-from quorra.ledger.change import Applied, ChangeSet, Entry, Origin, Outcome, Refused, Snapshot, Stale
-from quorra.ledger.plan import Planner
+from quorra.ledger.change import Applied, ChangeSet, Edit, Entry, Origin, Outcome, Refused, Snapshot, Stale
+from quorra.ledger.plan import Planner, distinct
 from quorra.ledger.plumbing.disk import Blocked
 from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
@@ -56,10 +56,8 @@ class Ledger:
 
     def commit(self, change: ChangeSet) -> Outcome:
         """Writes a change to disk, index and branch, or nothing at all."""
-        paths = [edit.path for edit in change.edits]
-        if len(set(paths)) != len(paths):
-            return Refused("path", "A change names the same path twice.", paths[0])
         try:
+            distinct(change.edits)
             self._repo.objects.write_new(edit.content for edit in change.edits if edit.content is not None)
             self.steps("blobs written")
             return self._turn(lambda planner: planner.change(change))
@@ -74,27 +72,33 @@ class Ledger:
             return Refused(error.code, error.message, error.path)
 
     def _turn(self, plan: Callable[[Planner], Refused | Stale | None]) -> Outcome:
-        publisher = Publisher(self._repo, self.steps)
         with self._lock, self._repo.locks.hold():
             self._repo.locks.sweep()
             self.steps("lock taken")
             with self._repo.locks.hold_index():
                 self.steps("index locked")
-                publisher.recover()
-                publisher.sweep()
-                planner = Planner(self._repo, self.owner, self.clock())
-                stopped = plan(planner)
-                if stopped is not None:
-                    return stopped
-                if planner.plan.drafts:
-                    return publisher.publish(planner.plan)
-                if planner.head is None:
-                    return Refused("empty", "There is nothing to commit and no commit yet.")
-                return Applied(planner.head)
+                outcome = self._locked(plan)
+            if isinstance(outcome, Applied) and outcome.paths:
+                self._repo.age_index(len(outcome.paths))
+            return outcome
+
+    def _locked(self, plan: Callable[[Planner], Refused | Stale | None]) -> Outcome:
+        publisher = Publisher(self._repo, self.steps, self.roots)
+        publisher.recover()
+        publisher.sweep()
+        planner = Planner(self._repo, self.owner, self.clock())
+        stopped = plan(planner)
+        if stopped is not None:
+            return stopped
+        if planner.plan.drafts:
+            return publisher.publish(planner.plan)
+        if planner.head is None:
+            return Refused("empty", "There is nothing to commit and no commit yet.")
+        return Applied(planner.head)
 
     def recover(self) -> None:
         """Finishes or undoes what a process that died left behind; raises Blocked where git's index is held."""
-        publisher = Publisher(self._repo, self.steps)
+        publisher = Publisher(self._repo, self.steps, self.roots)
         with self._lock, self._repo.locks.hold():
             self._repo.locks.sweep()
             if publisher.file.exists():
@@ -104,8 +108,7 @@ class Ledger:
 
     def snapshot(self) -> Snapshot:
         """Gives the head and every watched file that differs from it on disk; writes nothing."""
-        with self._lock:
-            return self._watch.take()
+        return self._watch.take()
 
     def head(self) -> str | None:
         """Gives the commit at the top, None before the first."""
@@ -113,7 +116,7 @@ class Ledger:
 
     def resolve(self, rev: str) -> str:
         """Gives the commit that a revision names; raises UnknownRevision."""
-        found = None if "\n" in rev or not rev else self._repo.reader.info([f"{rev}^{{commit}}"])[0]
+        found = None if not rev or set("\n\0") & set(rev) else self._repo.reader.info([f"{rev}^{{commit}}"])[0]
         if found is None:
             raise UnknownRevision(f"No commit is called {rev!r} here.", "See the commits with: quorra log")
         return found[0]
@@ -170,6 +173,21 @@ class Ledger:
             return bool(self._repo.git.run("rev-parse", "--git-dir"))
         except GitFailed:
             return False
+
+    def begin(self, files: Mapping[str, bytes], origin: Origin) -> Outcome:
+        """Makes the first commits of a home: unknown notes as the owner's own where there is no history, then files.
+
+        A file that is there already is left as it is. Only ``create.init`` calls this.
+        """
+        if self.head() is None:
+            listed = self.git("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")[:-1]
+            notes = [path for path in map(os.fsdecode, listed) if path[-1] != "/" and visible(path, self.roots)]
+            taken = self.adopt(notes, origin)
+            if isinstance(taken, Refused) and taken.code != "empty":
+                return taken
+        new = {path: content for path, content in files.items() if not os.path.lexists(self.root / path)}
+        edits = tuple(Edit(path, content, None) for path, content in new.items())
+        return self.commit(ChangeSet(edits, "Make this folder a home", origin))
 
     def git(self, *words: str) -> bytes:
         """Runs a git command that only reads and gives its output."""

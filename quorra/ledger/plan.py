@@ -4,13 +4,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale
 from quorra.ledger.journal import Draft, Touch
 from quorra.ledger.message import ASSISTANT, compose, identity, stamp
 from quorra.ledger.plumbing.disk import Blocked, Seen, check
 from quorra.ledger.plumbing.index import Index
-from quorra.ledger.plumbing.objects import Row
+from quorra.ledger.plumbing.objects import FOLDER, Row
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.plumbing.sealed import Sealed
 from quorra.ledger.publish import Plan
@@ -55,7 +56,19 @@ class Planner:
         for row in (head, index):
             if row and not row.regular:
                 raise Blocked("path", path, f"{path} is not a regular file in git.")
+        if index is None:
+            self._room(path)
         return Place(path, seen, raw, head, index)
+
+    def _room(self, path: str) -> None:
+        """Raises Blocked where git holds a file on the way to a new path, or a folder in its place."""
+        parts = path.split("/")
+        for folder in ("/".join(parts[:depth]) for depth in range(1, len(parts))):
+            row = self.repo.objects.row(self.tree, folder)
+            if self.index.row(folder) or (row and row.mode != FOLDER):
+                raise Blocked("path", path, f"{folder} on the way to {path} is a file in git, not a folder.")
+        if self.index.inside(path):
+            raise Blocked("path", path, f"{path} is a folder in git.")
 
     def change(self, change: ChangeSet) -> Refused | Stale | None:
         """Plans a change, adopting first the hand edits that it knows of."""
@@ -151,11 +164,26 @@ class Planner:
             if place.seen:
                 self.plan.like[path] = place.seen.stat
         if rows:
-            self._draft(identity(self.owner), hand(rows), origin, rows)
+            subject = hand(rows) if self.head else f"Take in {len(rows)} files as they are"
+            self._draft(identity(self.owner), subject, origin, rows)
         return None
 
     def _draft(self, author: str, subject: str, origin: Origin, rows: dict[str, Row | None]) -> None:
         self.plan.drafts.append(Draft(author, compose(subject, origin), rows))
+
+
+def distinct(edits: Sequence[Edit]) -> None:
+    """Raises Blocked where two edits are of one path, or one's path is a folder on the other's."""
+    paths = sorted(edit.path for edit in edits)
+    known = set(paths)
+    for path, after in pairwise(paths):
+        if path == after:
+            raise Blocked("path", path, f"The change names {path} twice.")
+    for edit in edits:
+        parts = edit.path.split("/")
+        for folder in ("/".join(parts[:depth]) for depth in range(1, len(parts))):
+            if folder in known:
+                raise Blocked("path", edit.path, f"{folder} can't be a file and the folder of {edit.path}.")
 
 
 def hand(rows: dict[str, Row | None]) -> str:

@@ -6,7 +6,7 @@ so that every point of it is a state that git knows.
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from quorra.ledger.change import Applied, Outcome, Refused, Stale
@@ -35,10 +35,14 @@ class Plan:
 
 
 class Publisher:
-    """Carries plans out in one repository; call it with both locks held."""
+    """Carries plans out in one repository; call it with both locks held.
 
-    def __init__(self, repo: Repository, steps: Steps) -> None:
+    Folders that a change empties are removed, except those in ``keep``.
+    """
+
+    def __init__(self, repo: Repository, steps: Steps, keep: Collection[str]) -> None:
         self.repo = repo
+        self.keep = keep
         self.steps = steps
         self.file = repo.own / "journal"
 
@@ -171,7 +175,7 @@ class Publisher:
 
     def _prune(self, path: str) -> None:
         folder = path.rpartition("/")[0]
-        while "/" in folder and self.repo.disk.prune(folder):
+        while folder and folder not in self.keep and self.repo.disk.prune(folder):
             folder = folder.rpartition("/")[0]
 
     def undo(self, journal: Journal) -> None:

@@ -1,6 +1,7 @@
 """What is on disk, by one ``git status`` and the ids of the files that it names."""
 
 import os
+import threading
 from collections.abc import Callable, Sequence
 
 from quorra.ledger.change import Snapshot
@@ -29,14 +30,26 @@ class Watch:
         self.roots = tuple(roots)
         self.now = now
         self._known: dict[str, tuple[Signature, str]] = {}
+        self._lock = threading.Lock()
 
     def take(self) -> Snapshot:
-        """Gives head and dirty files; again where the branch moved meanwhile."""
-        while True:
-            head, found = self._status()
-            dirty = self._dirty(found)
-            if head == self.repo.head():
-                return Snapshot(head, dirty)
+        """Gives head and dirty files."""
+        with self._lock:
+            before, found = self._status()
+            head = self.repo.head()
+            if head != before:
+                self._catch_up(found, before, head)
+            return Snapshot(head, self._dirty(found))
+
+    def _catch_up(self, found: dict[str, str | None], before: str | None, head: str | None) -> None:
+        """Sets what HEAD has where the branch moved while git was looking."""
+        old, new = self.repo.tree_of(before), self.repo.tree_of(head)
+        empty = self.repo.objects.graft(None, {})
+        for _, _, name in self.repo.differ.changes(old or empty, new or empty):
+            self._note(found, name, None)
+        for path in found:
+            row = self.repo.objects.row(new, path)
+            found[path] = row.id if row and row.regular else None
 
     def _status(self) -> tuple[str | None, dict[str, str | None]]:
         """Gives head and, for every path that may differ, the id of the regular file that HEAD has there."""

@@ -119,6 +119,12 @@ class Index:
             return Row("unmerged", "")
         return Row(f"{int.from_bytes(self.raw[at + 24 : at + 28], 'big'):o}", self.raw[at + 40 : at + 60].hex())
 
+    def inside(self, path: str) -> bool:
+        """Tells whether there are entries below a path."""
+        start = os.fsencode(path) + b"/"
+        at = self.place(start)
+        return at < self.end and self.name(at).startswith(start)
+
     def patched(self, rows: Mapping[str, tuple[Row, os.stat_result | None] | None], old: Ids, new: Ids) -> bytes:
         """Gives the index with these rows put in (None: taken out).
 

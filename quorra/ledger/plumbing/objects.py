@@ -25,7 +25,7 @@ class Row(NamedTuple):
     @property
     def regular(self) -> bool:
         """Tells whether the path is a regular file."""
-        return self.mode in ("100644", "100755", "100664")
+        return self.mode in ("100644", "100755")
 
 
 Tree = dict[bytes, tuple[bytes, bytes]]
@@ -99,7 +99,8 @@ class Objects:
             entry = self.tree(tree).get(part) if tree else None
             if entry is None:
                 return None
-            row = Row(entry[0].decode(), entry[1].hex())
+            # Old versions of git wrote group-writable modes, which the index does not know.
+            row = Row("100644" if entry[0] == b"100664" else entry[0].decode(), entry[1].hex())
             if depth == len(parts) - 1:
                 return row
             if row.mode != FOLDER:

@@ -1,8 +1,10 @@
 """Git as child processes: one-shot calls, and persistent ones that are asked and answered in turn."""
 
+import os
 import subprocess
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -31,9 +33,9 @@ class GitFailed(QuorraError):
 class Git:
     """One-shot git commands in one repository, hooks and automatic clean-up switched off."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, options: Sequence[str] = OPTIONS) -> None:
         self.root = root
-        self.base = ("git", "-C", str(root), *OPTIONS)
+        self.base = ("git", "-C", str(root), *options)
 
     def run(
         self, *words: str, stdin: bytes = b"", good: Sequence[int] = (0,), within: dict[str, str] | None = None
@@ -60,8 +62,18 @@ class Pipe:
 
     def __init__(self, git: Git, *words: str) -> None:
         self.command = [*git.base, *words]
-        self.lock = threading.RLock()
+        self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Keeps the process to one asker; an answer that was not read to its end ends the process."""
+        with self._lock:
+            try:
+                yield
+            except BaseException:
+                self.close()
+                raise
 
     def streams(self) -> tuple[IO[bytes], IO[bytes]]:
         """Gives the standard input and output of the running process."""
@@ -74,6 +86,7 @@ class Pipe:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
+                    process_group=0,
                 )
             except FileNotFoundError as error:
                 raise GitFailed("git is not installed here.", "Install git 2.36 or newer.") from error
@@ -99,7 +112,6 @@ class Pipe:
         """Reads one line; raises GitFailed where the process ended."""
         got = stdout.readline()
         if not got.endswith(b"\n"):
-            self.close()
             raise GitFailed(f"git {self.command[-1]} ended too early.", "Run git fsck.")
         return got[:-1]
 
@@ -109,11 +121,9 @@ class Pipe:
         if process is None:
             return
         for stream in (process.stdin, process.stdout):
-            try:
+            with suppress(BrokenPipeError):
                 if stream:
                     stream.close()
-            except BrokenPipeError:
-                pass
         process.wait()
 
 
@@ -126,9 +136,9 @@ class Reader(Pipe):
     def info(self, names: Sequence[str]) -> list[tuple[str, str] | None]:
         """Gives each object's id and type in order, None for one that is missing or ambiguous."""
         found: list[tuple[str, str] | None] = []
-        with self.lock:
+        with self.turn():
             for part in _parts(names):
-                stdout = self.ask(b"".join(b"info %s\n" % name.encode() for name in part) + b"flush\n")
+                stdout = self.ask(b"".join(b"info %s\n" % os.fsencode(name) for name in part) + b"flush\n")
                 for _ in part:
                     words = self.line(stdout).decode("utf-8", "replace").split(" ")
                     known = len(words) == 3 and words[2].isdigit()
@@ -138,7 +148,7 @@ class Reader(Pipe):
     def contents(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Gives each object's bytes in order; raises GitFailed for one that is missing."""
         for part in _parts(ids):
-            with self.lock:
+            with self.turn():
                 got = list(self._batch(part))
             yield from got
 
@@ -165,14 +175,13 @@ class Differ(Pipe):
 
     def changes(self, old: str, new: str) -> list[tuple[str, str, bytes]]:
         """Gives mode, id and path on the new side of every difference."""
-        with self.lock:
+        with self.turn():
             # A line that names no object is echoed and flushed: the mark that the answer is complete.
             stdout = self.ask(f"{old} {new}\n".encode() + MARK)
             got = bytearray()
             while not got.endswith((b"\0" + MARK, b"\n" + MARK)):
                 piece = stdout.read1(1 << 16)  # type: ignore[attr-defined]
                 if not piece:
-                    self.close()
                     raise GitFailed("git diff-tree ended too early.", "Run git fsck.")
                 got += piece
         parts = bytes(got[len(old) + len(new) + 2 : -len(MARK)]).split(b"\0")
@@ -188,16 +197,13 @@ class Refs(Pipe):
 
     def move(self, new: str, old: str) -> bool:
         """Moves HEAD's branch from ``old`` to ``new``; False where it is not at ``old`` or its lock is held."""
-        with self.lock:
-            try:
-                stdout = self.ask(f"start\nupdate HEAD {new} {old}\nprepare\ncommit\n".encode())
-                for word in (b"start: ok", b"prepare: ok", b"commit: ok"):
-                    if self.line(stdout) != word:
-                        self.close()
-                        return False
-            except GitFailed:
-                return False
-        return True
+        with suppress(GitFailed), self.turn():
+            stdout = self.ask(f"start\nupdate HEAD {new} {old}\nprepare\ncommit\n".encode())
+            for word in (b"start: ok", b"prepare: ok", b"commit: ok"):
+                if self.line(stdout) != word:
+                    raise GitFailed("git update-ref did not answer in turn.")
+            return True
+        return False
 
 
 def _parts(names: Iterable[str]) -> Iterator[list[str]]:

@@ -28,6 +28,10 @@ class Sealed:
                 return Row(mode, ident) if stage == "0" else Row("unmerged", "")
         return None
 
+    def inside(self, path: str) -> bool:
+        """Tells whether there are entries below a path."""
+        return bool(self.git.run("ls-files", "-z", "--full-name", "--", path + "/"))
+
     def patched(self, rows: Mapping[str, tuple[Row, os.stat_result | None] | None], old: Ids, new: Ids) -> bytes:
         """Gives the index with these rows put in (None: taken out), made by git on a copy."""
         self.copy.write_bytes(self.raw)
