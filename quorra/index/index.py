@@ -84,9 +84,12 @@ class Index:
             self.catch_up()
             manifest = self.manifest()
         assert manifest is not None
-        if self._embedder is None or not manifest.pending:
+        if self._embedder is None:
             return _report(manifest, 0, 0, perf_counter() - start)
-        done = embedding.run(self._writer, manifest, self._embedder(), seconds, progress)
+        embedder = self._embedder()
+        if manifest.embedder == embedder.name and not manifest.pending:
+            return _report(manifest, 0, 0, perf_counter() - start)
+        done = embedding.run(self._writer, manifest, embedder, seconds, progress)
         return _report(done.manifest, done.embedded, done.reused, perf_counter() - start)
 
     def search(

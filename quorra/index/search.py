@@ -70,11 +70,12 @@ class Searcher:
         question = Question(text[:_LONGEST], words, mode, k)
         lexical = self._beside.submit(self._words, shelves, question) if mode != "meaning" else None
         vector, reason = self._vector(manifest, question)
+        pending = manifest.pending if vector is not None or mode == "words" else manifest.keyed
         near = self._near(shelves, vector, question.deep) if vector is not None else None
         found = lexical.result() if lexical else ([], [])
         scores = self._score(shelves, question, found, near, vector)
         hits = self._hits(manifest, shelves, scores, k, per_note)
-        return Found(manifest.commit, 0, manifest.pending, hits, reason)
+        return Found(manifest.commit, 0, pending, hits, reason)
 
     def close(self) -> None:
         """Ends the searcher's thread."""

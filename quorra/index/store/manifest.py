@@ -68,9 +68,14 @@ class Manifest:
         return sum(shelf.rows for shelf in self.shelves.values())
 
     @property
+    def keyed(self) -> int:
+        """Counts passages that are to be embedded."""
+        return sum(shelf.keyed for shelf in self.shelves.values())
+
+    @property
     def pending(self) -> int:
         """Counts passages that are to be embedded and are not yet."""
-        return sum(shelf.keyed - shelf.vectors for shelf in self.shelves.values())
+        return self.keyed - sum(shelf.vectors for shelf in self.shelves.values())
 
     def after(self, **changes: object) -> "Manifest":
         """Gives the next generation with some fields changed."""
