@@ -1,0 +1,84 @@
+"""Throwaway repositories and the ledgers on them, for tests."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from quorra.ledger.change import ChangeSet, Edit, Origin, Outcome
+from quorra.ledger.ledger import Ledger
+
+ORIGIN = Origin("owner", "test", "to see what happens", "s-1", "note")
+OWNER = ("Mira", "mira@localhost")
+
+
+def git(root: Path, *words: str, check: bool = True) -> str:
+    """Runs real git and gives what it prints."""
+    done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=False)
+    assert not check or done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def repository(root: Path, files: dict[str, bytes] | None = None) -> Path:
+    """Makes a repository, with a first commit where there are files."""
+    root.mkdir(exist_ok=True)
+    git(root, "init", "-q", "-b", "main")
+    git(root, "config", "user.name", "Seed")
+    git(root, "config", "user.email", "seed@localhost")
+    for path, content in (files or {}).items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+    if files:
+        git(root, "add", "-A")
+        git(root, "commit", "-q", "-m", "start")
+    return root
+
+
+def opened(root: Path, steps: Callable[[str], None] = lambda name: None, roots: tuple[str, ...] = ("",)) -> Ledger:
+    return Ledger(root, roots, OWNER, steps=steps)
+
+
+def change(ledger: Ledger, files: dict[str, bytes | None], subject: str = "Change") -> ChangeSet:
+    """Plans to write files over whatever is on disk now."""
+    edits = []
+    for path, content in files.items():
+        file = ledger.root / path
+        expect = ledger.id_of(file.read_bytes()) if file.is_file() else None
+        edits.append(Edit(path, content, expect))
+    return ChangeSet(tuple(edits), subject, ORIGIN)
+
+
+def write(ledger: Ledger, files: dict[str, bytes | None], subject: str = "Change") -> Outcome:
+    return ledger.commit(change(ledger, files, subject))
+
+
+def sound(root: Path) -> None:
+    """Asserts that git finds nothing wrong and that nothing of ours was left over."""
+    bad = [line for line in git(root, "fsck", "--strict").splitlines() if not line.startswith("dangling")]
+    assert bad == []
+    assert list((root / ".git/quorra/shelf").iterdir()) == []
+    left = {file.name for file in (root / ".git/quorra").iterdir()}
+    assert left <= {"lock", "shelf", "young"}
+    assert not (root / ".git/index.lock").exists()
+
+
+def killed(root: Path, files: dict[str, bytes | None], step: str, times: int = 1) -> int:
+    """Commits in a process of its own that is killed when it reaches a step; gives its exit code."""
+    ident = os.fork()
+    if ident == 0:
+        seen = 0
+
+        def steps(name: str) -> None:
+            nonlocal seen
+            seen += name == step
+            if seen == times:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        try:
+            write(opened(root, steps), files)
+        finally:
+            sys.stdout.flush()
+            os._exit(0)
+    return os.waitpid(ident, 0)[1]
