@@ -5,6 +5,7 @@ from contextlib import suppress
 from threading import Event
 from typing import Literal
 
+from quorra import metrics
 from quorra.inference.protocol import Delta, Usage
 
 Channel = Literal["text", "reasoning", "nowhere"]
@@ -141,7 +142,10 @@ class Reply:
 
     def __iter__(self) -> Iterator[Delta]:
         """Gives the deltas once; ``usage`` is there when they end."""
-        self.usage = yield from self._run
+        with metrics.timed("model_calls"):
+            self.usage = yield from self._run
+        for kind, tokens in (("evaluated", self.usage.evaluated), ("generated", self.usage.generated)):
+            metrics.count("model_tokens_total", tokens, kind=kind)
 
     def close(self) -> None:
         """Stops the model at its next token and frees it."""
