@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
-from quorra.agent.reading.reader import Nearness, evidence, known, read
+from quorra.agent.reading.reader import Nearness, known, read
+from quorra.agent.reading.words import words
 from quorra.agent.reading.sentences import Source
 from quorra.agent.verifiers import about
 from quorra.inference.protocol import Embedder
@@ -56,13 +57,13 @@ def rank(question: str, sources: Sequence[Source], embedder: Embedder) -> list[S
 
 def _weights(question: str, sources: Sequence[Source]) -> dict[str, float]:
     keys = {word.stem for part in about.ask(question).parts for word in part.keys}
-    texts = [evidence(read(one.plain), read(one.about)).stems for one in sources]
+    texts = [_stems(one) for one in sources]
     counts = {key: sum(known(key, text) for text in texts) for key in keys}
     return {key: log(1 + len(texts) / (1 + count)) for key, count in counts.items()}
 
 
 def _score(question: str, source: Source, cosine: float, weights: dict[str, float]) -> Scored:
-    stems = evidence(read(source.plain), read(source.about)).stems
+    stems = _stems(source)
     total = sum(weights.values())
     share = sum(weight for key, weight in weights.items() if known(key, stems)) / total if total else 0.0
     parts = about.ask(question).parts
@@ -72,3 +73,7 @@ def _score(question: str, source: Source, cosine: float, weights: dict[str, floa
 
 def _answers(best: Scored) -> bool:
     return best.meaning >= 0.35 and best.words >= 0.3
+
+
+def _stems(source: Source) -> frozenset[str]:
+    return frozenset(word.stem for text in (source.plain, source.about) for word in words(text))

@@ -17,8 +17,8 @@ _CODE = re.compile(
     r"|\b\d+(?:\.\d+){2,}\b"
     r"|\b[A-Za-z][\w-]*\.(?:md|toml|py|json|jsonl|yaml|txt|pdf|db|gguf|lock)\b"
     r"|\b[A-Za-z]+_\w+\b"
-    r"|\b[A-Za-z]+-?\d[\w-]*\b|\b\d+-?[A-Za-z]+\d[\w-]*\b|\b\d+[A-Z]\b"
-    r"|\b\d+(?:-\d+)+\b"
+    r"|\b[A-Za-z]+-?\d[\w-]*\b|\b\d+-?[A-Za-z]+\d[\w-]*\b|\b\d+[A-Zb-fi-koqrtuwxyz]\b"
+    r"|\b\d+(?:-\d+)+\b|\b\d+(?::\d+)+\b"
 )
 _DIGITS = r"\d{1,3}(?:[,  ’']\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"
 _RANGE = re.compile(rf"(?P<low>{_DIGITS})\s*(?:–|-|to|and|or)\s*(?P<high>{_DIGITS})", re.IGNORECASE)
@@ -41,6 +41,9 @@ _ORDINAL = re.compile(
     r"\b(?P<spelt>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth)\b(?!\s+hand)|\b(?P<digits>\d{1,2})(?:st|nd|rd|th)\b",
     re.IGNORECASE,
 )
+_LISTED = re.compile(r"[^\d.;]{0,20}(?:,|/|\band\b|\bor\b|\bto\b)[^\d.;]{0,12}")
+_ELLIPTIC = re.compile(r"[^\d.;]{0,12}(?:,|\band\b)[^\d.;]{1,30}")
+_OVER = re.compile(r"\s*(?:[,.;:)]|and\b|or\b|but\b|$)")
 _ORDINALS = [
     "first",
     "second",
@@ -201,16 +204,19 @@ def _ordinals(text: str) -> Iterator[Quantity]:
         yield Quantity("ordinal", (at,), match.start(), match.end(), match[0])
 
 
-def shared_units(found: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
-    """Gives a number without a unit the unit of the next one beside it, as in ``2.4 front, 2.7 bar rear``."""
-    given: list[Quantity] = []
-    unit, at = "", 10**9
-    for one in reversed(found):
-        if one.kind == "number" and one.unit:
-            unit, at = one.unit, one.start
-        elif one.kind == "number" and unit and at - one.end < 25:
-            given.append(replace(one, unit=unit))
-            at = one.start
-            continue
-        given.append(one)
-    return tuple(reversed(given))
+def shared_units(text: str, found: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
+    """Gives a number without a unit that of its neighbour in a list: ``2.4 front, 2.7 bar rear``, ``bread three days, fish two``."""
+    given = list(found)
+    for at in range(len(given) - 2, -1, -1):
+        one, other = given[at], given[at + 1]
+        if _bare(one) and other.unit and one.text[:1].isdigit() and _LISTED.fullmatch(text[one.end : other.start]):
+            given[at] = replace(one, unit=other.unit)
+    for at in range(1, len(given)):
+        before, one = given[at - 1], given[at]
+        if _bare(one) and before.unit and _ELLIPTIC.fullmatch(text[before.end : one.start]) and _OVER.match(text, one.end):
+            given[at] = replace(one, unit=before.unit)
+    return tuple(given)
+
+
+def _bare(one: Quantity) -> bool:
+    return one.kind == "number" and not one.unit

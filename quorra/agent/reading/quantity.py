@@ -7,7 +7,7 @@ from typing import Literal
 
 from quorra.agent.reading.words import lines
 
-Kind = Literal["number", "date", "time", "weekday", "period", "ordinal", "code"]
+Kind = Literal["number", "date", "time", "weekday", "period", "ordinal", "code", "name"]
 Value = tuple[float | None, ...] | str
 
 _ONES = [
@@ -72,7 +72,16 @@ class Quantity:
         """Names what kind of thing is measured: two of one dimension compete for one question."""
         if self.kind == "number":
             return unit_of(self.unit).dimension if self.unit else "count"
+        if self.kind == "period" and self.text[:2].lower() in {"a ", "an"}:
+            return "months" if self.value[1] == PERIODS["month"][1] else "duration"
         return self.kind
+
+    @property
+    def mark(self) -> str:
+        """Writes kind and value so that equal statements are equal texts."""
+        if isinstance(self.value, str):
+            return f"{self.kind}:{self.value}"
+        return f"{self.kind}:{'/'.join('' if part is None else f'{part:g}' for part in self.value)}{self.unit}"
 
 
 @cache

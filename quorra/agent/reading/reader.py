@@ -1,14 +1,14 @@
 """A sentence read once: its words, names and exact statements, ready to be compared."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from quorra.agent.reading.numerals import quantities, shared_units
 from quorra.agent.reading.quantity import Quantity
-from quorra.agent.reading.words import Word, content, contrasts, light, siblings, stops, synonyms, words
+from quorra.agent.reading.words import Word, content, contrasts, kin, light, siblings, synonyms, words
 from quorra.inference.protocol import Embedder, Vectors
 
 _NEAR = 0.72
@@ -29,7 +29,7 @@ class Reading:
 @lru_cache(maxsize=4096)
 def read(text: str) -> Reading:
     """Reads one sentence."""
-    found = shared_units(quantities(text))
+    found = shared_units(text, quantities(text))
     outside = tuple(
         word for word in content(text) if not any(one.start < word.end and word.start < one.end for one in found)
     )
@@ -43,7 +43,7 @@ def _names(text: str, outside: Iterable[Word]) -> frozenset[str]:
     found = set()
     for word in outside:
         lead = first is not None and word.start == first.start
-        if word.capital and word.lower not in stops() and not (lead and (word.stem in light() or word.text.istitle())):
+        if word.capital and not (lead and (word.stem in light() or word.text.istitle())):
             found.add(word.lower.removesuffix("'s"))
     return frozenset(found)
 
@@ -63,7 +63,7 @@ _IMPLIED: Mapping[str, frozenset[str]] = {
         "temperature": "temperatur degre heat hot warm cold cool",
         "money": "cost pric pay fee rent charg spend expens euro pound dollar money amount worth",
         "weight": "weight weigh heav",
-        "length": "length long height high tall wide width distanc deep depth far measur size",
+        "length": "length long height high tall wide width distanc deep depth far measur siz big",
         "volume": "volum capacit litr",
         "duration": "duration long tim last tak wait minut hour day week",
         "months": "duration long month year old age",
@@ -73,32 +73,39 @@ _IMPLIED: Mapping[str, frozenset[str]] = {
         "period": "often frequent frequenc oft interval regular month year week day annu",
         "power": "power watt",
         "share": "percent share percentag",
-        "code": "numb cod command option path file",
+        "code": "numb",
+        "area": "big larg siz area measur",
         "energy": "electricit energ consum",
         "speed": "speed fast",
-        "data": "size larg big",
+        "data": "siz larg big",
     }.items()
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What may cover a word: stems, with the words they were cut from."""
+    """What may cover a word; only a sentence's own words have synonyms.
 
-    forms: Mapping[str, str]
+    ``own`` are stems with the words they were cut from, ``around`` the note's title
+    and headings, ``implied`` what the quantities stand for.
+    """
 
-    @property
-    def stems(self) -> frozenset[str]:
-        """The stems alone."""
-        return frozenset(self.forms)
+    own: Mapping[str, str]
+    around: frozenset[str]
+    implied: frozenset[str]
 
 
-def evidence(*readings: Reading) -> Evidence:
-    """Gathers what several sentences say, what their quantities imply included."""
-    forms = {word.stem: word.lower for one in readings for word in words(one.text)}
-    for one in readings:
-        forms.update({stem: stem for stem in implied(one.quantities) if stem not in forms})
-    return Evidence(forms)
+def evidence(text: Iterable[Reading], around: Reading) -> Evidence:
+    """Gathers what sentences and the note around them say."""
+    readings = list(text)
+    own = {word.stem: word.lower for one in readings for word in words(one.text)}
+    found = [one for reading in readings for one in reading.quantities]
+    return Evidence(own, frozenset(word.stem for word in words(around.text)), implied(found))
+
+
+def added(base: Evidence, said: Iterable[Word]) -> Evidence:
+    """Gives the evidence with a few words more."""
+    return replace(base, own={**base.own, **{word.stem: word.lower for word in said}})
 
 
 class Nearness:
@@ -108,19 +115,28 @@ class Nearness:
         self._embedder = embedder
         self._vectors: dict[str, Vectors] = {}
 
-    def covered(self, word: Word, among: Evidence) -> bool:
-        """Tells whether anything in the evidence says what the word says."""
-        if known(word.stem, among.stems):
+    def says(self, word: Word, among: Evidence) -> bool:
+        """Tells whether the evidence holds a draft's word or one that means just that."""
+        stems = frozenset(among.own)
+        if known(word.stem, stems) or word.stem in among.around | among.implied:
             return True
-        return self._embedder is not None and not word.capital and len(word.lower) > 3 and self._close(word, among)
+        return any(_family(word.stem, other) for other in among.around) or self._close(word, among, 0.0)
 
-    def _close(self, word: Word, among: Evidence) -> bool:
+    def asks(self, word: Word, among: Evidence) -> bool:
+        """Tells whether the evidence holds what a question means by a word."""
+        if self.says(word, among):
+            return True
+        return bool(kin().get(word.stem, frozenset()) & (frozenset(among.own) | among.around))
+
+    def _close(self, word: Word, among: Evidence, ease: float) -> bool:
+        if self._embedder is None or word.capital or len(word.lower) < 4 or word.stem in siblings():
+            return False
         apart = contrasts().get(word.stem, frozenset())
-        others = sorted(form for stem, form in among.forms.items() if stem not in apart and len(form) > 3)
-        if not others or word.stem in siblings():
+        others = sorted(form for stem, form in among.own.items() if stem not in apart and len(form) > 3)
+        if not others:
             return False
         rows = self.vectors([word.lower, *others])
-        return bool((rows[1:] @ rows[0]).max() >= _NEAR)
+        return bool((rows[1:] @ rows[0]).max() >= _NEAR - ease)
 
     def vectors(self, texts: list[str]) -> Vectors:
         """Embeds texts, each once."""

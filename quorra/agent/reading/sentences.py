@@ -25,6 +25,7 @@ _MARKUP = (
     (re.compile(r"\s*\|\s*"), " | "),
     (re.compile(r"\s+"), " "),
 )
+_BACK = 3
 _PRONOUN = re.compile(
     r"^\W*(?:(?:it|they|he|she|this|that|these|those|its|their|his|her|both|there|then|here|also|the same)\b)"
     r"|\b(?:it|they|them|its|their|theirs|he|she|his|him)\b",
@@ -106,23 +107,33 @@ def split(text: str) -> list[str]:
 def sources(hits: Sequence[Hit]) -> list[Source]:
     """Cuts passages into sentences; the same sentence of two overlapping passages appears once."""
     found: list[Source] = []
-    seen: set[tuple[str, str, int]] = set()
+    seen: set[tuple[str, int, str]] = set()
     for index, hit in enumerate(hits):
-        before, above = "", 0
-        about = f"{hit.title} | {hit.heading} | {_name(hit.path)}"
-        for start, end in spans(hit.text):
-            text = hit.text[start:end]
-            clean = plain(text)
-            first = hit.lines[0] + hit.text.count("\n", 0, start)
-            mark = (hit.path, text, first)
-            heading = text.startswith("#")
-            if mark not in seen and clean:
+        for one in _sources(index, hit):
+            mark = (hit.path, one.lines[0], one.text)
+            if mark not in seen and one.plain:
                 seen.add(mark)
-                lines = (first, first + text.count("\n"))
-                needs = bool(before) and bool(_PRONOUN.search(clean))
-                found.append(Source(index, start, text, clean, lines, about, before, above, needs, heading))
-            before, above = clean, start
+                found.append(one)
     return found
+
+
+def _sources(index: int, hit: Hit) -> Iterator[Source]:
+    about = f"{hit.title} | {hit.heading} | {_name(hit.path)}"
+    before, above, back = "", 0, 0
+    for start, end in spans(hit.text):
+        text = hit.text[start:end]
+        clean = plain(text)
+        first = hit.lines[0] + hit.text.count("\n", 0, start)
+        lines = (first, first + text.count("\n"))
+        heading = text.startswith("#")
+        leans = bool(before) and bool(_PRONOUN.search(clean))
+        yield Source(index, start, text, clean, lines, about, before, above, leans, heading)
+        if heading:
+            before, back = "", 0
+        elif leans and back < _BACK:
+            before, back = f"{before} {clean}", back + 1
+        else:
+            before, above, back = clean, start, 0
 
 
 def _name(path: str) -> str:

@@ -12,129 +12,6 @@ _ENDINGS = (
     "edly", "ied", "ies", "ed", "nesses", "ness", "ions", "ion", "ances", "ance", "ences", "ence",
     "ally", "ly", "als", "al", "es", "s", "e", "y",
 )  # fmt: skip
-_IRREGULAR = dict(
-    pair.split(":")
-    for pair in [
-        "went:go",
-        "gone:go",
-        "bought:buy",
-        "kept:keep",
-        "held:hold",
-        "paid:pay",
-        "said:say",
-        "told:tell",
-        "sold:sell",
-        "found:find",
-        "daily:day",
-        "lent:lend",
-        "sent:send",
-        "spent:spend",
-        "built:build",
-        "taught:teach",
-        "caught:catch",
-        "brought:bring",
-        "thought:think",
-        "met:meet",
-        "fed:feed",
-        "led:lead",
-        "slept:sleep",
-        "wrote:write",
-        "written:write",
-        "drove:drive",
-        "driven:drive",
-        "rode:ride",
-        "ridden:ride",
-        "took:take",
-        "taken:take",
-        "gave:give",
-        "given:give",
-        "broke:break",
-        "broken:break",
-        "chose:choose",
-        "chosen:choose",
-        "came:come",
-        "began:begin",
-        "begun:begin",
-        "grew:grow",
-        "grown:grow",
-        "knew:know",
-        "known:know",
-        "flew:fly",
-        "flown:fly",
-        "ran:run",
-        "sat:sit",
-        "stood:stand",
-        "wore:wear",
-        "worn:wear",
-        "ate:eat",
-        "eaten:eat",
-        "fell:fall",
-        "fallen:fall",
-        "got:get",
-        "gotten:get",
-        "hid:hide",
-        "hidden:hide",
-        "lost:lose",
-        "made:make",
-        "rang:ring",
-        "rung:ring",
-        "saw:see",
-        "seen:see",
-        "shook:shake",
-        "shut:shut",
-        "slid:slide",
-        "spoke:speak",
-        "spoken:speak",
-        "stole:steal",
-        "stolen:steal",
-        "swam:swim",
-        "swept:sweep",
-        "threw:throw",
-        "thrown:throw",
-        "understood:understand",
-        "woke:wake",
-        "won:win",
-        "children:child",
-        "men:man",
-        "women:woman",
-        "people:person",
-        "feet:foot",
-        "teeth:tooth",
-        "mice:mouse",
-        "knives:knife",
-        "shelves:shelf",
-        "leaves:leaf",
-        "loaves:loaf",
-        "keys:key",
-        "stays:stay",
-        "days:day",
-        "lay:lie",
-        "laid:lay",
-        "bound:bind",
-        "dug:dig",
-        "drew:draw",
-        "drawn:draw",
-        "hung:hang",
-        "lit:light",
-        "meant:mean",
-        "born:birth",
-        "tyres:tyre",
-        "tires:tyre",
-        "tire:tyre",
-        "location:locate",
-        "locations:locate",
-        "reply:reply",
-        "dying:die",
-        "died:die",
-        "lying:lie",
-        "used:use",
-        "uses:use",
-        "using:use",
-        "bins:bin",
-    ]
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Word:
     """A word with its place in the text; ``stem`` is what is compared."""
@@ -157,10 +34,15 @@ def lines(name: str) -> list[str]:
 
 
 @cache
+def _irregular() -> dict[str, str]:
+    return {form: line.split()[0] for line in lines("irregular") for form in line.split()[1:]}
+
+
+@cache
 def stem(word: str) -> str:
     """Cuts an English word to a stem that its inflections share."""
     word = word.lower().replace("’", "'").removesuffix("'s").rstrip("'")
-    word = _IRREGULAR.get(word, word)
+    word = _irregular().get(word, word)
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= (4 if ending == "ly" else 3) and word[-2:] != "ss":
             word = word[: -len(ending)]
@@ -207,12 +89,22 @@ def light() -> frozenset[str]:
 
 @cache
 def synonyms() -> dict[str, frozenset[str]]:
-    """Maps a stem to the stems that may stand for it."""
+    """Maps a stem to the stems that may stand for it in a sentence without changing what it says."""
+    return _groups("same")
+
+
+@cache
+def kin() -> dict[str, frozenset[str]]:
+    """Maps a stem to the stems that a question may mean by it: wider than synonyms."""
+    return _groups("kin")
+
+
+def _groups(name: str) -> dict[str, frozenset[str]]:
     near: dict[str, set[str]] = {}
-    for line in lines("same"):
+    for line in lines(name):
         stems = {stem(word) for word in line.split()}
         for one in stems:
-            near.setdefault(one, set()).update(stems)
+            near.setdefault(one, set()).update(stems - {one})
     return {one: frozenset(group) for one, group in near.items()}
 
 
@@ -242,9 +134,9 @@ def siblings() -> dict[str, frozenset[str]]:
 
 def content(text: str) -> list[Word]:
     """Gives the words of a text that say something: no stop words, light ones included."""
-    return [word for word in words(text) if word.lower not in stops() and word.lower.removesuffix("'s") not in stops()]
+    return [word for word in words(text) if not hollow(word)]
 
 
-def key(text: str) -> list[Word]:
-    """Gives the words that carry a question or a claim: neither stop words nor light ones."""
-    return [word for word in content(text) if word.stem not in light()]
+def hollow(word: Word) -> bool:
+    """Tells whether a word only holds the sentence together, contracted or not."""
+    return word.lower in stops() or word.lower.endswith("n't") or word.lower.split("'")[0] in stops()

@@ -6,30 +6,40 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from quorra.agent.reading.reader import Evidence, Nearness, Reading, read
-from quorra.agent.reading.words import Word, siblings
+from quorra.agent.reading.words import Word, contrasts, siblings
 
 _PART = re.compile(
     r"\?\s+|,?\s+and\s+(?=(?:what|when|where|who|how|which|why|is|are|does|do|can|may|at|in|on|by)\b)|;\s+",
     re.IGNORECASE,
 )
+_BOTH = re.compile(r",?\s+and\s+", re.IGNORECASE)
+_POLAR = re.compile(
+    r"^\W*(?:is|are|was|were|am|can|could|may|might|must|shall|should|will|would|do|does|did|has|have|had|need)\b", re.IGNORECASE
+)
+_MONEY = r"cost|price|fee|rent|pay|paid|spend|owe|charge|expensive|worth|salary|euro|pound|dollar"
 _WANTS = (
     (r"\bhow many\b", "count"),
-    (r"\bhow (?:much|expensive)\b|\bwhat\b.*\b(?:cost|price|fee|rent)s?\b|\bpay\b|\bcost", "money"),
+    (rf"\bhow much\b(?=.*\b(?:{_MONEY}))|\bhow expensive\b|\bwhat\b.*\b(?:cost|price|fee|rent)", "money"),
+    (rf"\bhow much\b(?!.*\b(?:{_MONEY}))", "any"),
     (r"\bpressure\b", "pressure"),
     (r"\btemperature\b|\bhow (?:hot|warm|cold)\b", "temperature"),
-    (r"\bhow (?:heavy|much .* weigh)\b|\bweigh", "weight"),
-    (r"\bhow (?:tall|high|wide|deep|far|big)\b", "length"),
-    (r"\bhow long\b", "duration months length date number"),
-    (r"\bhow often\b|\bfrequently\b", "period count number weekday"),
+    (r"\bhow heavy\b|\bweigh", "weight"),
+    (r"\bhow (?:tall|high|wide|deep|far)\b", "length"),
+    (r"\bhow big\b", "length area volume data"),
+    (r"\bhow long\b", "duration months length date period"),
+    (r"\bhow often\b|\bhow frequently\b", "period count weekday"),
     (r"\bhow old\b", "months date"),
     (r"\b(?:what|which) time\b", "time"),
     (r"\b(?:what|which) (?:week)?day\b|\bon which day\b", "weekday date"),
-    (r"\b(?:what|which) month\b", "date"),
-    (r"\b(?:what|which) (?:year|date)\b", "date"),
-    (r"\bwhen\b|\bby when\b|\buntil when\b", "date time weekday period duration months"),
-    (r"\b(?:serial|phone|telephone|account|licence) number\b|\bnumber plate\b", "code number count"),
+    (r"\b(?:what|which) (?:month|year|date)\b", "date"),
+    (r"\bwhen\b", "date time weekday period duration months ordinal moment"),
+    (r"\b(?:serial|phone|telephone|account|licence|frame|policy) number\b|\bnumber plate\b", "code count"),
 )
-_NUMERIC = {"count", "money", "pressure", "temperature", "weight", "length", "duration", "months", "number"}
+_MOMENT = re.compile(
+    r"\b(?:when|after|before|once|until|as soon as|while|during|whenever|morning|evening|night|noon|summer|winter|autumn|spring)\b",
+    re.IGNORECASE,
+)
+_PLAIN = {"date", "time", "weekday", "period", "ordinal", "code"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,35 +57,47 @@ class Part:
     text: str
     keys: tuple[Word, ...]
     wants: frozenset[str]
+    polar: bool
 
 
 @lru_cache(maxsize=64)
 def ask(question: str) -> Question:
-    """Reads a question."""
-    texts = [text for text in _PART.split(question) if text.strip()]
-    whole = _part(question)
-    parts = tuple(part for part in map(_part, texts) if part.keys) if len(texts) > 1 else ()
-    return Question(read(question), parts if len(parts) > 1 else (whole,))
+    """Reads a question; what is joined by “and” is asked in parts."""
+    whole = _part(question, "")
+    for joint, rest in ((_PART, ""), (_BOTH, question)):
+        parts = tuple(part for text in joint.split(question) if (part := _part(text, rest)).keys)
+        if len(parts) > 1:
+            return Question(read(question), (whole, *parts))
+    return Question(read(question), (whole,))
 
 
-def _part(text: str) -> Part:
+def _part(text: str, whole: str) -> Part:
     reading = read(text)
     keys = {word.stem: word for word in reading.content if word.stem in reading.keys}
+    return Part(text, tuple(keys.values()), _wants(text) or _wants(whole), bool(_POLAR.match(whole or text)))
+
+
+def _wants(text: str) -> frozenset[str]:
     lowered = text.lower()
-    wants = {name for pattern, names in _WANTS if re.search(pattern, lowered) for name in names.split()}
-    return Part(text, tuple(keys.values()), frozenset(wants))
+    return frozenset(name for pattern, names in _WANTS if re.search(pattern, lowered) for name in names.split())
 
 
 def missing(part: Part, carried: Evidence, near: Nearness) -> list[Word]:
-    """Gives the key words of a part that the evidence does not carry."""
-    return [word for word in part.keys if not near.covered(word, carried)]
+    """Gives the key words of a part that the evidence does not carry; a yes-or-no question carries its opposites too."""
+    return [word for word in part.keys if not (near.asks(word, carried) or (part.polar and _opposed(word, carried)))]
 
 
-def about(part: Part, missed: Sequence[Word]) -> bool:
-    """Tells whether enough of a part's key words are carried: all but one in three, no name and no kind among the rest."""
-    if not part.keys:
-        return True
-    hard = [word for word in missed if word.stem in siblings() or (word.capital and word.start > 0)]
+def _opposed(word: Word, carried: Evidence) -> bool:
+    return bool(contrasts().get(word.stem, frozenset()) & frozenset(carried.own))
+
+
+def about(part: Part, missed: Sequence[Word], carried: Evidence) -> bool:
+    """Tells whether enough key words of a part are carried: two in three, and every name.
+
+    None may be missing whose like is there: a cellar where an attic was asked for.
+    """
+    there = frozenset(carried.own) | carried.around
+    hard = [word for word in missed if siblings().get(word.stem, frozenset()) & there or (word.capital and word.start > 0)]
     return not hard and len(missed) * 3 <= len(part.keys)
 
 
@@ -83,5 +105,7 @@ def answers(part: Part, reading: Reading) -> bool:
     """Tells whether a sentence holds a statement of the kind that is wanted."""
     if not part.wants:
         return True
-    kinds = {one.dimension for one in reading.quantities} | {one.kind for one in reading.quantities}
-    return bool(kinds & part.wants) or ("count" in part.wants and bool(kinds & _NUMERIC))
+    kinds = {one.dimension for one in reading.quantities}
+    if "moment" in part.wants and _MOMENT.search(reading.text):
+        return True
+    return bool(kinds & part.wants) or ("any" in part.wants and bool(kinds - _PLAIN))

@@ -22,6 +22,10 @@ _JOINT = re.compile(
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(r"^\W*(?:it|its|they|their|he|his|she|her|this|that|these|those|both)\b", re.IGNORECASE)
+_ORDER = re.compile(
+    r"^\W*(?:(?:please|do not|don['’]t|never|always|first|then)\b|(?!(?:the|an?|our|my|your|its|this|that|these|those|all|each|every|no|some)\b)"
+    r"[A-Z][a-z]+ (?:the|an?|all|every|your|our|it|them|with|in|on|at|for|to|by|from|off|up|down|out|about|\d[\d.,]*|one|two|three|four|five|six|eight|ten|not)\b)"
+)
 _VERB = re.compile(
     r"^(?:is|are|was|were|has|have|had|does|do|did|can|could|may|must|will|would|should|needs?|costs?|takes?|runs?|holds?|gets?|goes?|comes?|pays?"
     r"|uses?|lasts?|starts?|ends?|opens?|closes?|belongs?|weighs?|measures?|expires?|not|never)$",
@@ -68,6 +72,11 @@ def subject(text: str) -> frozenset[str]:
             found.append(word.stem)
     stems = read(text).stems
     return frozenset([stem for stem in found if stem in stems][:3])
+
+
+def orders(text: str) -> bool:
+    """Guesses whether a sentence tells someone to do something, so that it names no subject."""
+    return bool(_ORDER.match(text))
 
 
 def leans(text: str) -> bool:

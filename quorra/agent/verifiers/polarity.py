@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from quorra.agent.reading.words import Word, contrasts, stem, stops, words
+from quorra.agent.reading.quantity import Quantity, carries
+from quorra.agent.reading.reader import known, read
+from quorra.agent.reading.words import Word, contrasts, hollow, stops, words
 
 _NEGATOR = re.compile(
     r"\b(?:not|never|no(?!\s+(?:later|sooner|more|less|fewer)\s+than\b)(?!\.)|none|nobody|nothing|nowhere|neither|nor|without|cannot|hardly|"
@@ -16,7 +18,7 @@ _EXCEPTION = re.compile(
     r"\b(?:except(?:ing|ion)?|unless|apart from|but not|other than|with the exception|excluding)\b", re.IGNORECASE
 )
 _STRONG = re.compile(
-    r"[;:()—–]|\.\s|\b(?:but|while|whereas|although|though|because|since|so that|if|when|unless|except|instead(?! of)|until|after which|which|where)\b"
+    r"[;()—–]|:\s|\.\s|\b(?:but|while|whereas|although|though|because|since|so that|if|when|unless|except|instead(?! of)|until|after which|which|where)\b"
     r"|,?\s+\b(?:and|then)\b(?=\s+(?:\w+\s+){0,3}?(?:is|are|was|were|has|have|had|does|do|did|can|could|may|must|will|would|should|not|never|no|\w+n['’]t)\b)"
     r"|,\s+(?=(?:it|its|they|their|the|an?|he|his|she|her|we|our|you|your|this|these|that|not|never|and|or|so)\b)",
     re.IGNORECASE,
@@ -52,7 +54,14 @@ class Unit:
 
     text: str
     stems: frozenset[str]
+    quantities: tuple[Quantity, ...]
     negative: bool
+
+    def holds(self, mark: str | Quantity) -> bool:
+        """Tells whether a word or an exact statement stands in the stretch."""
+        if isinstance(mark, str):
+            return known(mark, self.stems)
+        return any(carries(one, mark) for one in self.quantities)
 
 
 @cache
@@ -60,13 +69,7 @@ def units(text: str) -> tuple[Unit, ...]:
     """Cuts a sentence where a negation stops reaching."""
     marks = [0, *(match.start() for match in _STRONG.finditer(text)), len(text)]
     parts = [text[a:b] for a, b in zip(marks, marks[1:], strict=False) if text[a:b].strip(" ,;:()—–.")]
-    return tuple(Unit(part, _stems(part), negative(part)) for part in parts)
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(word.stem for word in words(text) if word.lower not in stops()) | frozenset(
-        re.findall(r"\d+", text)
-    )
+    return tuple(Unit(part, read(part).stems, read(part).quantities, negative(part)) for part in parts)
 
 
 def negative(text: str) -> bool:
@@ -90,38 +93,42 @@ def opposites(draft: list[Word], source: list[Word]) -> int:
     count = 0
     for word in draft:
         plain = word.lower in stops() and word.lower not in _DIRECTED
-        if plain or word.stem in ours:
+        if plain or known(word.stem, frozenset(ours)):
             continue
         against = contrasts().get(word.stem, frozenset()) & ours
         count += bool(against - theirs)
     return count
 
 
-def matching(draft: str, source: str, weight: frozenset[str]) -> Unit | None:
-    """Finds the source's stretch that a draft speaks of: the one sharing most words, exact ones counting thrice."""
-    stems = _stems(draft)
-    best, most = None, 0.0
-    for unit in units(source):
-        shared = stems & unit.stems
-        score = len(shared) + 2.0 * len(shared & weight)
-        if score > most:
-            best, most = unit, score
-    return best
-
-
-def disagrees(draft: str, source: str, weight: frozenset[str]) -> str | None:
+def disagrees(draft: str, source: str) -> str | None:
     """Says in a few words how a draft's yes and no differ from its source's; None where they agree."""
-    unit = matching(draft, source, weight)
-    if unit is None:
-        return None
-    flips = int(any(one.negative for one in units(draft)) != unit.negative)
-    opposed = opposites(words(draft), words(source))
-    turned = int(turned_round(draft, source))
     if excepts(source) and not excepts(draft):
         return "an exception is dropped"
-    if (opposed + flips + turned) % 2 or (flips and turned):
-        return "it says the opposite" if not turned else "it turns the relation round"
-    return _force(draft, source, unit)
+    turned = turned_round(draft, source)
+    opposed = opposites(words(draft), words(source))
+    if turned and not opposed:
+        return "it turns the relation round"
+    theirs = units(source)
+    for unit in units(draft):
+        if _against(unit, theirs, flipped=bool(opposed % 2) and not turned):
+            return "it says the opposite"
+    return _force(draft, source, _nearest(draft, theirs))
+
+
+def _against(unit: Unit, theirs: tuple[Unit, ...], *, flipped: bool) -> bool:
+    """Tells whether a stretch says yes to words that the source only says no to, or the other way round."""
+    said = [mark for mark in (*unit.stems, *unit.quantities) if any(other.holds(mark) for other in theirs)]
+    denied = [mark for mark in said if not any(other.holds(mark) for other in theirs if not other.negative)]
+    negative = unit.negative != flipped
+    if not said:
+        return negative and not any(other.negative for other in theirs)
+    return not denied if negative else bool(denied)
+
+
+def _nearest(draft: str, theirs: tuple[Unit, ...]) -> Unit:
+    reading = read(draft)
+    marks = (*reading.stems, *reading.quantities)
+    return max(theirs, key=lambda unit: sum(unit.holds(mark) for mark in marks), default=Unit("", frozenset(), (), False))
 
 
 def _force(draft: str, source: str, unit: Unit) -> str | None:
@@ -159,14 +166,10 @@ def _than(text: str) -> tuple[set[str], set[str]] | None:
 
 
 def _order(text: str, other: str) -> list[str]:
-    shared = {word.lower for word in words(other)[1:] if word.capital} | {word.lower for word in words(other)[:1]}
-    order: list[str] = []
-    for at, word in enumerate(words(text)):
-        name = word.lower.removesuffix("'s")
-        known = word.capital and (at > 0 or word.lower not in stops())
-        if known and name in {one.removesuffix("'s") for one in shared} and name not in order:
-            order.append(name)
-    return order
+    """Lists the names of a text that another has too, in order."""
+    shared = {word.lower.removesuffix("'s") for word in read(other).content if word.capital}
+    named = [word.lower.removesuffix("'s") for word in read(text).content if word.capital]
+    return list(dict.fromkeys(name for name in named if name in shared))
 
 
 def _passive(text: str) -> bool:
@@ -190,4 +193,3 @@ def sided(text: str, start: int) -> str:
     return ""
 
 
-__all__ = ["classes", "disagrees", "excepts", "matching", "negative", "opposites", "sided", "stem", "units"]

@@ -1,15 +1,27 @@
 """Which words a number belongs to, where a sentence states several of one kind."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import pairwise
 
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import Reading, known, read
+from quorra.agent.reading.words import light
+from quorra.agent.verifiers import claims
 from quorra.agent.verifiers.polarity import sided
 
-_CUT = re.compile(r"[,;:()/|–—]|\.\s|\s(?:and|but|or|while|whereas|then|plus|versus)\s", re.IGNORECASE)
+_CUT = re.compile(r"[,;:()/|–—]\s?|\.\s|\s(?:and|but|or|while|whereas|then|plus|versus)\s", re.IGNORECASE)
+_PREPOSITION = re.compile(r"\b(?:with|at|for|on|in|by|from|under|of|to|until)\b", re.IGNORECASE)
+_TIED = re.compile(r"\W*(?:(?:to|until|till|and|or|and then)\W+)?(?:the\W+)?", re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"(?:[;:]\s+|\.\s+|,\s+(?:and|but|while|whereas)\s+|,\s+|\s+(?:and|but|while|whereas)\s+)"
+    r"(?=(?:the|an?|our|its|his|her|their|my|your|[A-Z]\w+|\w+s)\s+(?:\w+\s+){0,3}?"
+    r"(?:is|are|was|were|has|have|had|does|do|did|can|could|may|must|will|would|should|needs?|costs?|takes?|runs?|holds?|gets?|goes|go"
+    r"|comes?|pays?|uses?|lasts?|starts?|ends?|opens?|closes?|belongs?|weighs?|stands?|hangs?|lies|lie|keeps?|plays?|leaves?|arrives?)\b)",
+)
 _Marks = tuple[tuple[int, str], ...]
 
 
@@ -17,30 +29,95 @@ _Marks = tuple[tuple[int, str], ...]
 def marks(reading: Reading) -> _Marks:
     """Lists what a sentence mentions, word stems and exact statements, by place."""
     found = [(word.start, word.stem) for word in reading.content]
-    found += [(one.start, f"{one.kind}:{one.value}") for one in reading.quantities]
+    found += [(one.start, one.mark) for one in reading.quantities]
     return tuple(sorted(found))
+
+
+@lru_cache(maxsize=4096)
+def anchors(reading: Reading) -> tuple[Quantity, ...]:
+    """Gives all that a sentence states exactly, names included: each has words of its own."""
+    named: list[Quantity] = []
+    for word in reading.content:
+        if not word.capital:
+            continue
+        start = word.start
+        if named and not reading.text[named[-1].end : start].strip(" '’s."):
+            start = named.pop().start
+        text = reading.text[start : word.end]
+        named.append(Quantity("name", text.lower(), start, word.end, text))
+    return (*reading.quantities, *named)
 
 
 def misplaced(claim: Reading, source: Reading, question: Reading) -> str | None:
     """Names a statement of the claim that belongs to something else in the source; None where all are in place."""
-    asked = frozenset(mark for _, mark in marks(question))
-    for one in claim.quantities:
-        mine = [other for other in source.quantities if carries(other, one)]
-        said = _said(one, claim)
-        if mine and not any(_placed(one, own, source, said, asked) and _side(claim, one, source, own) for own in mine):
+    asked = _translated(marks(question), question, source)
+    stated = anchors(claim)
+    mine = {one: [other for other in anchors(source) if carries(other, one)] for one in stated}
+    for one in stated:
+        paired = [other for other in stated if other.dimension == one.dimension and other is not one and mine[other]]
+        said = _said(one, claim, source)
+        taken = [rival for other in paired for rival in mine[other]]
+        fits = [own for own in mine[one] if _placed(one, own, source, said, asked, taken) and _side(claim, one, source, own)]
+        if mine[one] and not fits:
+            return one.text
+        if any(_swapped(one, other, claim, source, mine) for other in paired):
             return one.text
     return None
 
 
-def _rivals(one: Quantity, source: Reading) -> list[Quantity]:
-    return [other for other in source.quantities if other.dimension == one.dimension and not carries(other, one)]
+def _swapped(
+    one: Quantity, other: Quantity, claim: Reading, source: Reading, mine: dict[Quantity, list[Quantity]]
+) -> bool:
+    """Tells whether two statements of a kind would fit the source better the other way round."""
+    said, theirs = _said(one, claim, source), _said(other, claim, source)
+    best = {True: -1, False: -1}
+    for own in mine[one]:
+        for rival in mine[other]:
+            if own is not rival and _apart(source.text, own, rival):
+                here, there = _words(own, source, [own, rival]), _words(rival, source, [own, rival])
+                best[True] = max(best[True], _shared(here, said) + _shared(there, theirs))
+                best[False] = max(best[False], _shared(there, said) + _shared(here, theirs))
+    return best[False] > best[True]
 
 
-def _said(one: Quantity, claim: Reading) -> frozenset[str]:
+def _shared(here: list[str], said: frozenset[str]) -> int:
+    return sum(known(mark, said) for mark in here)
+
+
+def _rivals(one: Quantity, own: Quantity, source: Reading) -> list[Quantity]:
+    """Gives the other statements of the kind, those left out that share their words as the ends of one span do."""
+    return [
+        other
+        for other in anchors(source)
+        if other.dimension == one.dimension and not carries(other, one) and _apart(source.text, own, other)
+    ]
+
+
+def _apart(text: str, one: Quantity, other: Quantity) -> bool:
+    first, second = sorted((one, other), key=lambda each: each.start)
+    between = text[first.end : second.start]
+    return not _TIED.fullmatch(between) and (one.kind != "name" or bool(_CUT.search(between)))
+
+
+def _said(one: Quantity, claim: Reading, source: Reading) -> frozenset[str]:
     """What the claim says of a statement: its own stretch where there are several, else all of it."""
-    same = [other for other in claim.quantities if other.dimension == one.dimension]
+    same = [other for other in anchors(claim) if other.dimension == one.dimension]
     start, end = _stretch(claim, one, same)
-    return frozenset(mark for at, mark in marks(claim) if start <= at < end and at != one.start)
+    own = tuple((at, mark) for at, mark in marks(claim) if start <= at < end and not one.start <= at < one.end)
+    return _translated(own, claim, source)
+
+
+def _translated(said: _Marks, claim: Reading, source: Reading) -> frozenset[str]:
+    """Gives marks with the source's own for what it states in another form."""
+    places = {at for at, _ in said}
+    same = {
+        other.mark
+        for one in claim.quantities
+        if one.start in places
+        for other in source.quantities
+        if carries(other, one)
+    }
+    return frozenset(mark for _, mark in said) | same
 
 
 def _stretch(reading: Reading, one: Quantity, same: Sequence[Quantity]) -> tuple[int, int]:
@@ -55,17 +132,28 @@ def _stretch(reading: Reading, one: Quantity, same: Sequence[Quantity]) -> tuple
 
 
 def _border(text: str, left: Quantity, right: Quantity) -> int:
-    cuts = [match.end() for match in _CUT.finditer(text, left.end, right.start + 1) if match.end() <= right.start + 1]
-    return min(cuts[-1], right.start) if cuts else right.start
+    """Gives the place between two statements where the words of one end and those of the other begin."""
+    between = (left.end, right.start)
+    cuts = [match.end() for match in _CUT.finditer(text, *between)]
+    if not cuts:
+        cuts = [match.start() for match in _PREPOSITION.finditer(text, *between)]
+    return cuts[0] if cuts else right.start
 
 
-def _placed(one: Quantity, own: Quantity, source: Reading, said: frozenset[str], asked: frozenset[str]) -> bool:
-    rivals = _rivals(one, source)
-    start, end = _stretch(source, own, [own, *rivals])
-    here = [mark for at, mark in marks(source) if start <= at < end and at != own.start]
+def _placed(
+    one: Quantity,
+    own: Quantity,
+    source: Reading,
+    said: frozenset[str],
+    asked: frozenset[str],
+    taken: Sequence[Quantity],
+) -> bool:
+    rivals = _rivals(one, own, source)
+    here = _words(own, source, [own, *rivals])
     for rival in rivals:
-        begin, stop = _stretch(source, rival, [own, *rivals])
-        there = [mark for at, mark in marks(source) if begin <= at < stop and at != rival.start]
+        if rival in taken:
+            continue
+        there = _words(rival, source, [own, *rivals])
         later = rival.start > own.start
         judged = _taken(here, there, said, later)
         if judged is None:
@@ -73,6 +161,22 @@ def _placed(one: Quantity, own: Quantity, source: Reading, said: frozenset[str],
         if judged:
             return False
     return True
+
+
+def _words(own: Quantity, source: Reading, among: Sequence[Quantity]) -> list[str]:
+    """Gives the marks in a statement's own stretch, or in the one before where its own has none.
+
+    Another amount ends the stretch, whatever it measures.
+    """
+    start, end = _stretch(source, own, among)
+    if own.kind == "number":
+        later = [one.start for one in source.quantities if one.kind == "number" and one.start >= own.end]
+        end = min([end, *later])
+    found = [mark for at, mark in marks(source) if start <= at < end and not own.start <= at < own.end]
+    before = [one for one in source.quantities if one.kind == own.kind and one.end <= own.start]
+    if not [mark for mark in found if mark not in light()] and before:
+        return _words(before[-1], source, [*among, before[-1]]) if before[-1] is not own else found
+    return found
 
 
 def _taken(here: list[str], there: list[str], said: frozenset[str], later: bool) -> bool | None:
@@ -83,8 +187,8 @@ def _taken(here: list[str], there: list[str], said: frozenset[str], later: bool)
     """
     told: bool | None = None
     for tag, a, b, c, d in SequenceMatcher(None, here, there, autojunk=False).get_opcodes():
-        theirs = [mark for mark in there[c:d] if mark not in here and known(mark, said)]
-        ours = [mark for mark in here[a:b] if mark not in there and known(mark, said)]
+        theirs = [mark for mark in there[c:d] if known(mark, said) and not known(mark, frozenset(here))]
+        ours = [mark for mark in here[a:b] if known(mark, said) and not known(mark, frozenset(there))]
         if tag in {"replace", "insert"} and theirs and (later or (tag == "replace" and not ours)):
             return True
         if ours:
@@ -98,11 +202,40 @@ def _side(claim: Reading, one: Quantity, source: Reading, own: Quantity) -> bool
     return sides != {"from", "to"}
 
 
-def stretch_of(text: str, at: int) -> str:
-    """Gives the comma-bounded part of a text around a place."""
-    cuts = [0, *(match.end() for match in _CUT.finditer(text)), len(text)]
-    start = max(cut for cut in cuts if cut <= at)
-    return text[start : next((cut for cut in cuts if cut > at), len(text))]
+def mixed(claim: Reading, source: Reading) -> bool:
+    """Tells whether a claim gives one clause's subject what the source says of another clause's."""
+    texts = _clauses(source.text)
+    if len(texts) < 2:
+        return False
+    clauses = [_clause(text) for text in texts]
+    for clause in clauses:
+        others = [other for other in clauses if other is not clause]
+        elsewhere = frozenset[str]().union(*(other.stems for other in others))
+        told = [mark for mark in clause.stems - clause.subject if known(mark, claim.stems) and not known(mark, elsewhere)]
+        rivals = [mark for other in others if other.stems - other.subject for mark in other.subject - clause.stems]
+        if told and clause.subject and not _any(clause.subject, claim.stems) and _any(rivals, claim.stems):
+            return True
+    return False
 
 
-__all__ = ["marks", "misplaced", "read", "stretch_of"]
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    stems: frozenset[str]
+    subject: frozenset[str]
+
+
+@lru_cache(maxsize=4096)
+def _clause(text: str) -> _Clause:
+    reading = read(text)
+    named = frozenset(word.stem for word in reading.content if word.capital)
+    return _Clause(reading.stems, claims.subject(text) | named)
+
+
+def _any(stems: Iterable[str], said: frozenset[str]) -> bool:
+    return any(known(mark, said) for mark in stems)
+
+
+def _clauses(text: str) -> list[str]:
+    """Cuts a sentence where a clause with a subject of its own begins."""
+    cuts = [0, *(match.end() for match in _CLAUSE.finditer(text)), len(text)]
+    return [text[a:b] for a, b in pairwise(cuts)]

@@ -7,18 +7,20 @@ another sentence fits the question's own words better, the claim falls.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from quorra.agent.reading.quantity import Quantity, carries
-from quorra.agent.reading.reader import Evidence, Nearness, Reading, evidence, read
+from quorra.agent.reading.reader import Nearness, Reading, added, implied, known, read
 from quorra.agent.reading.sentences import Source
-from quorra.agent.reading.words import Word, siblings
+from quorra.agent.reading.words import Word, siblings, stem, words
 from quorra.agent.verifiers import about, claims, polarity, slots
-from quorra.agent.verifiers.about import Part, Question
+from quorra.agent.verifiers.about import Part
+from quorra.agent.verifiers.candidate import Candidate, candidates
 from quorra.agent.verifiers.claims import Claim
 from quorra.inference.protocol import Embedder
 
 _CLOSE = 0.8
+_MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,194 +34,199 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Unbound:
-    """A sentence that nothing carries, with the reason in words that a model can act on."""
+    """A sentence that can't be served, with the reason in words that a model can act on.
+
+    ``beside`` tells that a passage carries it, but that it answers something else.
+    """
 
     sentence: str
     reason: str
+    beside: bool = False
 
 
 class Verifier:
     """Checks drafts for one question against the sentences that were found for it."""
 
     def __init__(self, question: str, sources: Sequence[Source], embedder: Embedder | None) -> None:
-        self._question: Question = about.ask(question)
-        self._sources = [_Read(one) for one in sources if not one.heading]
+        self._question = about.ask(question)
+        self._candidates = [one for source in sources if not source.heading for one in candidates(source)]
         self._near = Nearness(embedder)
 
     def check(self, sentence: str, before: str = "") -> list[Bound] | Unbound:
         """Binds one sentence of a draft; ``before`` is the sentence that stands ahead of it."""
         said, text = claims.verdict(claims.clean(sentence))
-        if not read(text).content and not read(text).quantities:
-            return Unbound(sentence, "it says nothing that a passage could carry")
-        found, reason = self._bind(text, before)
-        if not found:
-            return Unbound(sentence, reason)
+        found = self._bind(text, before)
+        if isinstance(found, _Fault):
+            return Unbound(sentence, found.reason, found.depth >= _BESIDE)
         if said and self._wrong(said, found):
             return Unbound(sentence, f"“{said}” does not follow from the passage")
         return found
 
-    def _bind(self, text: str, before: str) -> tuple[list[Bound], str]:
+    def _bind(self, text: str, before: str) -> "list[Bound] | _Fault":
         whole = self._claim(_claim(text, before))
         if isinstance(whole, Bound):
-            return [whole], ""
-        for pieces in claims.splittings(text):
-            bound: list[Bound] = []
-            previous = before
-            for piece in pieces:
-                one = self._claim(_claim(piece, previous))
-                if isinstance(one, str):
-                    break
-                bound.append(one)
-                previous = piece if not claims.leans(piece) else previous
-            if len(bound) == len(pieces):
-                return bound, ""
-        return [], whole
+            return [whole]
+        for pieces in claims.splittings(text, _MOST):
+            bound = self._pieces(pieces, before)
+            if bound:
+                return bound
+        return whole
 
-    def _claim(self, claim: Claim) -> Bound | str:
+    def _pieces(self, pieces: list[str], before: str) -> list[Bound]:
+        bound: list[Bound] = []
+        for piece in pieces:
+            one = self._claim(_claim(piece, before))
+            if isinstance(one, _Fault):
+                return []
+            bound.append(one)
+            before = before if claims.leans(piece) else piece
+        return bound
+
+    def _claim(self, claim: Claim) -> "Bound | _Fault":
         reading = read(claim.text)
         if not reading.content and not reading.quantities:
-            return "a part of it says nothing"
-        best, reason = -1.0, "no passage speaks of it"
-        bound: list[tuple[float, Bound]] = []
-        for one in self._sources:
-            for candidate in one.windows():
-                fault, fit = self._fault(claim, reading, candidate)
-                if fault is None:
-                    bound.append((fit, Bound(claim.text, one.source, candidate.whole)))
-                elif fit > best:
-                    best, reason = fit, fault
-        if bound:
-            return max(bound, key=lambda pair: pair[0])[1]
-        return reason
+            return _Fault("it says nothing that a passage could carry", 0)
+        worst = _Fault("no passage speaks of it", 0)
+        for one in sorted(self._candidates, key=lambda one: -_overlap(reading, one)):
+            fault = self._fault(claim, reading, one)
+            if fault is None:
+                return Bound(claim.text, one.source, one.whole)
+            worst = max(worst, fault, key=lambda fault: fault.depth)
+        return worst
 
-    def _fault(self, claim: Claim, reading: Reading, source: "_Candidate") -> tuple[str | None, float]:
-        lost = [
-            one.text
-            for one in reading.quantities
-            if not any(carries(other, one) for other in source.reading.quantities)
-        ]
-        absent = _absent(reading, source)
-        foreign = [word for word in reading.content if not self._near.covered(word, source.all)]
-        total = len(reading.quantities) + len(reading.content) or 1
-        fit = 1 - (len(lost) + len(foreign) + len(absent)) / total
+    def _fault(self, claim: Claim, reading: Reading, one: Candidate) -> "_Fault | None":
+        if one.whole and not _reaches(reading, one):
+            return _Fault("no passage speaks of it", 0)
+        lost = [each for each in reading.quantities if not self._stated(each, reading, one)]
         if lost:
-            return f"“{lost[0]}” is not stated there", fit
+            return _Fault(f"“{lost[0].text}” is not stated there", 1)
+        absent = [name for name in sorted(reading.names) if not _named(name, one)]
         if absent:
-            return f"“{absent[0]}” is not named there", fit
-        if not self._tolerable(reading, foreign, source):
-            return f"“{foreign[0].text}” is not in the passage", fit
-        if claim.subject and not any(self._near.covered(_word(stem), source.all) for stem in claim.subject):
-            return "it speaks of something else than the sentence before it", fit
-        return self._meaning(reading, source), fit
+            return _Fault(f"“{absent[0]}” is not named there", 2)
+        if claim.subject and not any(self._near.says(_word(stem), one.all) for stem in claim.subject):
+            return _Fault("it speaks of something else than the sentence before it", 3)
+        foreign = [word for word in reading.content if not self._near.says(word, one.all)]
+        if self._usurped(reading, one):
+            return _Fault("the passage says it of something else", 4)
+        wrong = self._meaning(reading, one)
+        if wrong:
+            return _Fault(wrong, 4)
+        faults = [self._off(part, reading, foreign, one) for part in self._question.parts]
+        return None if None in faults else max((each for each in faults if each), key=lambda each: each.depth)
 
-    def _meaning(self, reading: Reading, source: "_Candidate") -> str | None:
-        weight = frozenset(mark for _, mark in slots.marks(reading)) & frozenset(
-            mark for _, mark in slots.marks(source.reading)
-        )
-        against = polarity.disagrees(reading.text, source.reading.text, weight)
+    def _stated(self, each: Quantity, reading: Reading, one: Candidate) -> bool:
+        """Tells whether the source states a quantity; a unit may be left out only where other words tell it."""
+        held = [other for other in one.reading.quantities if carries(other, each)]
+        if each.kind != "number" or each.unit or any(not other.unit for other in held):
+            return bool(held)
+        told = reading.stems | self._question.reading.stems | {word.stem for word in words(self._question.reading.text)}
+        return any(implied([other]) & told or stem(other.unit) in told for other in held)
+
+    def _usurped(self, reading: Reading, one: Candidate) -> bool:
+        """Tells whether the claim is about what only the note's title names, while the sentence is about another thing."""
+        topic = [word for word in reading.content if not known(word.stem, frozenset(one.all.own))]
+        lent = [word for word in topic if word.stem in one.all.around]
+        asked = reading.stems | self._question.reading.stems
+        return bool(lent and one.subject) and not any(known(stem, asked) for stem in one.subject)
+
+    def _meaning(self, reading: Reading, one: Candidate) -> str | None:
+        if _same(reading.text, one.source.plain):
+            return None
+        against = polarity.disagrees(reading.text, one.reading.text)
         if against:
             return against
-        wrong = slots.misplaced(reading, source.reading, self._question.reading)
-        if wrong:
-            return f"“{wrong}” belongs to something else there"
-        return self._beside(reading, source)
+        if slots.mixed(reading, one.reading):
+            return "the passage says it of something else"
+        wrong = slots.misplaced(reading, one.reading, self._question.reading)
+        return f"“{wrong}” belongs to something else there" if wrong else None
 
-    def _tolerable(self, reading: Reading, foreign: list[Word], source: "_Candidate") -> bool:
-        """One word of its own is a paraphrase's right, if it is no name, not its subject, and changes the meaning little."""
-        asked = evidence(self._question.reading)
-        foreign = [word for word in foreign if word.stem in reading.keys and not self._near.covered(word, asked)]
-        if not foreign:
-            return True
-        word = foreign[0]
-        if (
-            len(foreign) > 1
-            or word.capital
-            or word.stem in siblings()
-            or word is reading.content[0]
-            or len(reading.content) < 4
-        ):
-            return False
-        rows = self._near.vectors([reading.text, source.reading.text])
-        return float(rows[0] @ rows[1]) >= _CLOSE
-
-    def _beside(self, reading: Reading, source: "_Candidate") -> str | None:
-        """Says why a true sentence does not answer the question; None where it does."""
-        reasons = [self._off(part, reading, source) for part in self._question.parts]
-        return None if None in reasons else reasons[0]
-
-    def _off(self, part: Part, reading: Reading, source: "_Candidate") -> str | None:
-        missed = about.missing(part, source.all, self._near)
-        if not about.about(part, missed):
-            return f"the question asks about “{missed[0].text}”, that passage does not"
+    def _off(self, part: Part, reading: Reading, foreign: list[Word], one: Candidate) -> "_Fault | None":
+        """Says why a claim does not answer one part of the question; None where it does."""
+        if not self._tolerable(part, reading, foreign, one):
+            return _Fault(f"“{foreign[0].text}” is not in the passage", 3)
+        said = [word for word in reading.content if word not in foreign]
+        carried = added(one.alone, said)
+        missed = about.missing(part, carried, self._near)
+        if not about.about(part, missed, carried):
+            return _Fault(f"the question asks about “{missed[0].text}”, that passage does not", _BESIDE)
         if not about.answers(part, reading):
-            return "it does not hold the kind of answer that is asked for"
-        rival = self._better(part, missed, reading, source)
-        return f"another passage speaks of “{rival}”" if rival else None
+            return _Fault("it does not hold the kind of answer that is asked for", _BESIDE)
+        rival = self._better(part, missed, one)
+        return _Fault(f"another passage speaks of “{rival}”", _BESIDE) if rival else None
 
-    def _better(self, part: Part, missed: list[Word], reading: Reading, source: "_Candidate") -> str | None:
-        """Finds a key word that this sentence lacks and one with all its other key words has."""
-        if not missed:
-            return None
+    def _tolerable(self, part: Part, reading: Reading, foreign: list[Word], one: Candidate) -> bool:
+        """A word of the question's, or one of the claim's own, may be new: no name, no kind, not what it speaks of."""
+        asked = {word.stem for word in part.keys}
+        strange = [word for word in foreign if word.stem in reading.keys]
+        if not strange:
+            return True
+        first = next((word for word in reading.content if word.stem in reading.keys), None)
+        if any(word.capital or word.stem in siblings() or word is first for word in strange):
+            return False
+        if any(each.kind in {"number", "ordinal"} for each in reading.quantities):
+            return False
+        own = [word for word in strange if word.stem not in asked]
+        if len(own) > 1 or len(reading.content) < 4:
+            return not own
+        rows = self._near.vectors([reading.text, one.reading.text])
+        return not own or float(rows[0] @ rows[1]) >= _CLOSE
+
+    def _better(self, part: Part, missed: list[Word], one: Candidate) -> str | None:
+        """Finds a key word that this sentence lacks and that one with all its other key words has."""
         lacking = {word.stem for word in missed}
-        for other in self._sources:
-            if other.source is source.source or not about.answers(part, other.own):
+        for other in self._candidates if missed else ():
+            if other.source is one.source or not about.answers(part, other.own):
                 continue
-            theirs = about.missing(part, other.windows()[-1].all, self._near)
-            if {word.stem for word in theirs} < lacking:
-                return next(word.text for word in missed if word not in theirs)
+            theirs = {word.stem for word in about.missing(part, other.all, self._near)}
+            if theirs < lacking:
+                return next(word.text for word in missed if word.stem not in theirs)
         return None
 
     def _wrong(self, said: str, found: list[Bound]) -> bool:
-        asked = polarity.negative(self._question.reading.text)
-        source = found[0].source.plain
-        unit = polarity.matching(self._question.reading.text, source, frozenset())
-        opposed = polarity.opposites(list(self._question.reading.content), list(read(source).content))
-        says = (unit is not None and unit.negative) ^ bool(opposed % 2)
-        return (said == "yes") == (says != asked)
+        """Tells whether a yes or no goes against what the sentence behind it says of the question."""
+        claim, question = found[0].claim, self._question.reading.text
+        flips = polarity.negative(question) + polarity.negative(claim)
+        flips += polarity.opposites(list(read(claim).content), list(read(question).content))
+        return (said == "yes") == bool(flips % 2)
+
+
+_BESIDE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A source sentence, alone or with the one above it, and all that a reader knows of it."""
+class _Fault:
+    """Why a sentence does not carry a claim; ``depth`` tells how far it came."""
 
-    source: Source
-    reading: Reading
-    all: Evidence
-    about: Reading
-    whole: bool
-
-
-class _Read:
-    """A source with its readings, made once."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.own = read(source.plain)
-        self._windows: list[_Candidate] = []
-
-    def windows(self) -> list[_Candidate]:
-        """Gives the sentence alone, and after the one above it where it leans on that."""
-        if not self._windows:
-            around = read(self.source.about)
-            self._windows.append(_Candidate(self.source, self.own, evidence(self.own, around), around, False))
-            if self.source.anaphoric:
-                both = read(f"{self.source.before} {self.source.plain}")
-                self._windows.append(_Candidate(self.source, both, evidence(both, around), around, True))
-        return self._windows
+    reason: str
+    depth: int
 
 
 def _claim(text: str, before: str) -> Claim:
     return Claim(text, claims.subject(before) if before and claims.leans(text) else frozenset())
 
 
-def _absent(reading: Reading, source: _Candidate) -> list[str]:
-    """Names and identifiers of the claim that neither the sentence nor its note's title and headings hold."""
-    here = {form.removesuffix("'s") for form in source.all.forms.values()}
-    return [name for name in sorted(reading.names) if name not in here]
+def _overlap(reading: Reading, one: Candidate) -> float:
+    shared = len(reading.stems & frozenset(one.all.own)) + 2 * sum(
+        any(carries(other, each) for other in one.reading.quantities) for each in reading.quantities
+    )
+    return shared - 0.5 * one.whole
+
+
+def _reaches(reading: Reading, one: Candidate) -> bool:
+    """Tells whether a claim speaks of the sentence itself, not only of the one above it."""
+    if reading.quantities:
+        return any(carries(other, each) for each in reading.quantities for other in one.own.quantities)
+    return bool(reading.keys & one.own.keys)
+
+
+def _named(name: str, one: Candidate) -> bool:
+    here = {form.removesuffix("'s") for form in one.all.own.values()}
+    return name in here or name in one.source.about.lower()
+
+
+def _same(one: str, other: str) -> bool:
+    return one.strip(" .!").casefold() == other.strip(" .!").casefold()
 
 
 def _word(stem: str) -> Word:
     return Word(stem, stem, stem, 0, 0)
-
-
-__all__ = ["Bound", "Quantity", "Unbound", "Verifier", "replace"]
