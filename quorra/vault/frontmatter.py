@@ -20,7 +20,6 @@ _LARGEST = 20_000
 _DEEPEST = 100
 _LONGEST = 25
 _EXACT = 2**53
-_DIGITS = "0123456789"
 _WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
 _CONFLICT = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:$|[T ])")
@@ -99,8 +98,6 @@ def read(text: str, start: int, end: int) -> Matter:
         _fail(matter, block, 0, "The front matter holds characters that YAML does not allow.")
     except RecursionError:
         _fail(matter, block, 0, "The front matter is nested too deeply.")
-    except ValueError:
-        _fail(matter, block, 0, "The front matter holds a value that can't be read.")
     return matter
 
 
@@ -286,7 +283,7 @@ def plain(value: str) -> Any:
 
 def _number(value: str) -> Any:
     """Gives the number that prints as ``value``, else the text itself."""
-    if len(value) > _LONGEST or value[-1] not in _DIGITS:
+    if len(value) > _LONGEST:
         return value
     try:
         number = int(value) if value.lstrip("-").isdecimal() else float(value)

@@ -124,8 +124,6 @@ def _written(target: str, folder: str, names: Names) -> str | None:
     """Follows a path as it is spelled; a folder stands for the page that opens it."""
     path = target.lstrip("/") if target.startswith("/") else f"{folder}/{target}"
     path = posixpath.normpath(path).lstrip("/")
-    if path == ".." or path.startswith("../"):
-        return None
     prefix = "" if path == "." else path
     if prefix and (found := names.whole(prefix)):
         return found
@@ -143,8 +141,6 @@ def _wiki(target: str, source: str, names: Names) -> str | None:
         return _written(target, folder, names)
     path = target.strip("/")
     if found := names.whole(path):
-        return found
-    if "/" in path and (found := names.whole(f"{folder}/{path}")):
         return found
     return min(names.tails(path), key=lambda file: _distance(file, folder), default=None)
 

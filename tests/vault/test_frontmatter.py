@@ -131,6 +131,7 @@ def test_scalars_are_read_as_they_are_written(text: str, value: Any):
         "x: " + "[" * 300_000,
         "\n".join(" " * depth + "a:" for depth in range(2000)),
         "x: &a [*a]",
+        "x: " + "[" * 150 + "]" * 150,
         "x: &a {y: *a}",
         "x: &a [1]\ny: [" + ",".join(["*a"] * 30_000) + "]",
         "x: *missing",

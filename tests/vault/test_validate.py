@@ -64,7 +64,7 @@ def test_a_note_without_title():
     "text",
     [
         "The bins go out every Thursday and this may change.",
-        "Say `last week` or “yesterday”.",
+        "Say `git log --since 'the last week'`, `last week` or “yesterday”.",
         "It lasts two weeks, and in the last resort a year.",
         "```\nyesterday\n```",
         "See [[last week]].",
