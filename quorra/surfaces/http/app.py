@@ -109,6 +109,7 @@ def build(home: "Home", desk: Desk, auth: Auth) -> Litestar:
         exception_handlers={
             QuorraError: errors.known,
             HTTPException: errors.refused,
+            RecursionError: errors.nested,
             Exception: errors.broken,
         },
         openapi_config=_schema(),

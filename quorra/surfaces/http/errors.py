@@ -17,8 +17,7 @@ from quorra.errors import QuorraError
 STATUSES: Mapping[str, int] = {
     "bad_input": 400,
     "bad_name": 400,
-    "bad_window": 400,
-    "usage": 400,
+    "revision": 400,
     "signed_out": 401,
     "no_address": 404,
     "no_note": 404,
@@ -27,9 +26,9 @@ STATUSES: Mapping[str, int] = {
     "client_gone": 499,
     "generation_failed": 502,
     "busy": 503,
+    "index_busy": 503,
     "model_away": 503,
     "service_away": 503,
-    "settings": 503,
 }
 WAIT = 5
 _WAITING = (429, 503)
@@ -94,6 +93,11 @@ def refused(request: Request[Any, Any, Any], error: HTTPException) -> Response[d
     if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return broken(request, error)
     return _answer(request, error.status_code, fields(BadInput(_sentence(error), "Its fields are listed at /schema.")))
+
+
+def nested(request: Request[Any, Any, Any], _: RecursionError) -> Response[dict[str, Any]]:
+    """Answers for a body that no reader gets to the bottom of."""
+    return known(request, BadInput("The body is nested too deeply.", "Its fields are listed at /schema."))
 
 
 def broken(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str, Any]]:

@@ -1,0 +1,143 @@
+"""A real small home, and the real service run on it as its own process on loopback."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+
+from quorra.state import database
+from quorra.state.keys import Keys
+
+SECRET = "zanzibarquartz"
+BOILER = "The boiler pressure should stay at 1.4 bar."
+NOTES = {
+    "household/boiler.md": f"# Boiler\n\n{BOILER} It hangs in the cellar beside the washing machine.\n",
+    "household/bins.md": "# Bins\n\nThe paper bins go out on Thursday evening.\n",
+    "household/secret.md": f"# Hiding place\n\nThe spare key lies under the {SECRET}.\n",
+    "members/tom/diary.md": "# Diary\n\nTom likes the violet umbrella best.\n",
+}
+REPLIES = {
+    "What should the boiler pressure be?": f"!say {BOILER}",
+    "Which pressure should the boiler have?": f"!think The note on the boiler says it.\n!say {BOILER}",
+    "How long should the boiler pressure stay so?": "!slow 0.1\n!say " + " ".join([BOILER] * 60),
+    "Why should the boiler pressure stay so?": f"!say {BOILER}\n!fail",
+    "Where does the spare key lie?": f"!say The spare key lies under the {SECRET}.",
+}
+SURE, THOUGHT, SLOW, BROKEN, HIDDEN = REPLIES
+ENV = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+@dataclass
+class Service:
+    """A running service, with a client that is signed in by a key and one that is not."""
+
+    process: subprocess.Popen[str]
+    url: str
+    token: str
+    client: httpx.Client
+    stranger: httpx.Client
+    log: Path
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Ends it, and gives its exit code."""
+        self.client.close()
+        self.stranger.close()
+        self.process.send_signal(number)
+        return self.process.wait(20)
+
+
+Start = Callable[..., Service]
+
+
+def quorra(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs a verb on a home."""
+    command = [sys.executable, "-m", "quorra", *words, "--home", str(home)]
+    return subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=120, check=False)
+
+
+def new_home(folder: Path, queue: int = 2) -> Path:
+    """Makes a committed home with a scripted model."""
+    for path, text in NOTES.items():
+        file = folder / "vault" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    (folder / "replies.json").write_text(json.dumps(REPLIES), encoding="utf-8")
+    model = f'[model]\nbackend = "scripted"\npath = "{folder}/replies.json"\n'
+    (folder / "quorra.toml").write_text(f"{model}[service]\nqueue = {queue}\n", encoding="utf-8")
+    (folder / ".gitignore").write_text(".quorra/\n", encoding="utf-8")
+    author = ["-c", "user.name=Mira", "-c", "user.email=mira@example.org"]
+    for words in (["init", "-q", "-b", "main"], ["add", "."], [*author, "commit", "-q", "-m", "Begin"]):
+        subprocess.run(["git", *words], cwd=folder, env=ENV, check=True)
+    return folder
+
+
+def start(home: Path, log: Path, *words: str) -> Service:
+    """Starts the service and waits for its first line."""
+    keys = Keys(database.open(home / ".quorra" / "state.db"))
+    _, key = keys.create("tests", "owner", datetime.now(UTC))
+    keys.close()
+    command = [sys.executable, "-m", "quorra", "serve", "--home", str(home), "--port", "0", "--json", *words]
+    with log.open("w", encoding="utf-8") as err:
+        process = subprocess.Popen(command, env=ENV, stdout=subprocess.PIPE, stderr=err, text=True)
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, log.read_text(encoding="utf-8")
+    url, _, token = json.loads(line)["url"].partition("?token=")
+    client = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60)
+    return Service(process, url, token, client, httpx.Client(base_url=url, timeout=60), log)
+
+
+def ready(service: Service) -> None:
+    """Waits until every part answers and every passage is embedded."""
+    for _ in range(200):
+        pending = service.client.post("/search", json={"question": "x"}).json()["pending"]
+        if pending == 0 and service.client.get("/health").status_code == 200:
+            return
+        time.sleep(0.1)
+    pytest.fail(service.log.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="package")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """One service for the tests that leave it as it was."""
+    folder = tmp_path_factory.mktemp("home")
+    running = start(new_home(folder), tmp_path_factory.mktemp("log") / "log")
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def starts(tmp_path: Path) -> Iterator[Start]:
+    """Starts services of a test's own; whatever still runs at its end is stopped."""
+    running: list[Service] = []
+
+    def begin(*words: str, queue: int = 2) -> Service:
+        number = len(running)
+        folder = tmp_path / f"home{number}"
+        folder.mkdir()
+        running.append(start(new_home(folder, queue), tmp_path / f"log{number}", *words))
+        return running[-1]
+
+    yield begin
+    for one in running:
+        if one.process.poll() is None:
+            one.stop(signal.SIGKILL)
+
+
+def events(response: httpx.Response) -> Iterator[tuple[str, dict[str, object]]]:
+    """Reads server-sent events as they come."""
+    name = ""
+    for line in response.iter_lines():
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            yield name, json.loads(line.removeprefix("data: "))

@@ -1,0 +1,107 @@
+"""Who gets in: the one-time link, keys, and nobody else."""
+
+import re
+
+import httpx
+import pytest
+
+from tests.surfaces.http.conftest import SURE, Service, Start, quorra, ready
+
+ADDRESSES = [
+    ("GET", "/metrics"),
+    ("GET", "/schema"),
+    ("GET", "/schema/openapi.json"),
+    ("GET", "/nowhere"),
+    ("GET", "/"),
+    ("POST", "/search"),
+    ("POST", "/chat"),
+    ("POST", "/chat/stream"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), ADDRESSES)
+def test_a_stranger_gets_the_same_401_everywhere(service: Service, method: str, path: str) -> None:
+    response = service.stranger.request(method, path, json={"message": SURE} if method == "POST" else None)
+    assert response.status_code == 401
+    assert response.json()["error"]["code"] == "signed_out"
+    assert response.text == service.stranger.get("/elsewhere").text
+
+
+def test_health_tells_a_stranger_only_whether_all_is_well(service: Service) -> None:
+    ready(service)
+    response = service.stranger.get("/health")
+    assert (response.status_code, response.json()) == (200, {"ok": True})
+
+
+def test_a_wrong_key_is_a_stranger(service: Service) -> None:
+    response = service.stranger.get("/metrics", headers={"Authorization": "Bearer not-a-key"})
+    assert response.status_code == 401
+
+
+def test_a_revoked_key_is_a_stranger_at_once(starts: Start) -> None:
+    service = starts()
+    assert service.client.get("/schema").status_code == 200
+    home = service.log.parent / "home0"
+    listed = quorra(home, "keys", "list", "--json")
+    number = re.search(r'"id": "?([^",}]+)', listed.stdout)
+    assert number
+    assert quorra(home, "keys", "revoke", number[1]).returncode == 0
+    assert service.client.get("/schema").status_code == 401
+
+
+def test_the_link_signs_a_browser_in_once(starts: Start) -> None:
+    service = starts()
+    with httpx.Client(base_url=service.url, timeout=60) as browser:
+        opened = browser.get("/", params={"token": service.token})
+        assert opened.status_code == 200
+        cookie = opened.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "samesite=strict" in cookie.lower()
+        assert service.token not in opened.text
+        assert browser.post("/search", json={"question": "boiler"}).status_code == 200
+        assert browser.get("/").status_code == 200
+    assert service.stranger.get("/", params={"token": service.token}).status_code == 401
+    assert service.stranger.get("/").status_code == 401
+
+
+def test_a_page_of_another_origin_can_not_use_the_cookie(starts: Start) -> None:
+    service = starts()
+    with httpx.Client(base_url=service.url, timeout=60) as browser:
+        browser.get("/", params={"token": service.token})
+        body = {"question": "boiler"}
+        own = service.url.rstrip("/")
+        assert browser.post("/search", json=body, headers={"Origin": own}).status_code == 200
+        assert browser.post("/search", json=body, headers={"Origin": "http://127.0.0.1:1"}).status_code == 401
+        assert browser.post("/search", json=body, headers={"Origin": "null"}).status_code == 401
+
+
+def test_a_name_that_was_rebound_to_this_machine_is_refused(service: Service) -> None:
+    port = service.url.rsplit(":", 1)[1].rstrip("/")
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example"):
+        response = service.client.post("/search", json={"question": "boiler"}, headers={"Host": host})
+        assert (response.status_code, response.json()["error"]["code"]) == (400, "bad_input")
+    assert service.client.get("/health", headers={"Host": f"localhost:{port}"}).status_code == 200
+
+
+def test_guessing_is_limited_and_a_forgotten_program_is_no_guesser(starts: Start) -> None:
+    service = starts()
+    for _ in range(20):
+        assert service.stranger.get("/schema", headers={"Authorization": "Bearer stale"}).status_code == 401
+    assert service.client.get("/schema").status_code == 200
+    codes = [
+        service.stranger.get("/schema", headers={"Authorization": f"Bearer guess{number}"}).status_code
+        for number in range(12)
+    ]
+    assert codes[0] == 401
+    assert codes[-1] == 429
+    last = service.stranger.get("/", params={"token": "guess"})
+    assert (last.status_code, last.json()["error"]["code"]) == (429, "too_many_tries")
+    assert int(last.headers["retry-after"]) > 0
+
+
+def test_no_answer_ever_invites_another_origin(service: Service) -> None:
+    asking = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
+    for client in (service.client, service.stranger):
+        for method, path in [*ADDRESSES, ("OPTIONS", "/chat"), ("GET", "/health")]:
+            response = client.request(method, path, headers=asking)
+            assert not [name for name in response.headers if name.lower().startswith("access-control")]

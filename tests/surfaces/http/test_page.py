@@ -1,0 +1,86 @@
+"""The page in a real browser."""
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from tests.surfaces.http.conftest import BOILER, BROKEN, SLOW, SURE, THOUGHT, Service, Start
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the page is tested with playwright")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["playwright.Browser"]:
+    """Chromium, as the machine has it."""
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine")
+    with playwright.sync_playwright() as run:
+        opened = run.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def signed_in(browser: "playwright.Browser", starts: Start) -> Iterator[tuple["playwright.Page", Service]]:
+    """A page that came in by the printed link; anything it complains about fails the test."""
+    service = starts()
+    page = browser.new_page(color_scheme="dark")
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    foreign: list[str] = []
+    page.on("request", lambda asked: None if asked.url.startswith(service.url) else foreign.append(asked.url))
+    page.goto(f"{service.url}?token={service.token}")
+    yield page, service
+    page.close()
+    assert foreign == []
+    assert [line for line in complaints if "favicon" not in line and "503" not in line] == []
+
+
+def test_a_person_asks_searches_and_stops(signed_in: tuple["playwright.Page", Service]) -> None:
+    page, service = signed_in
+    assert page.url == service.url
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 25, 27)"
+    expect = playwright.expect
+
+    page.get_by_label("Ask your notes").fill(THOUGHT)
+    page.get_by_role("button", name="Ask").click()
+    expect(page.locator("#answer")).to_contain_text("1.4 bar", timeout=20_000)
+    expect(page.locator("#list")).to_contain_text("household/boiler.md")
+    expect(page.locator("#reasoning")).to_contain_text("note on the boiler")
+    expect(page.locator("#answer")).not_to_contain_text("note on the boiler")
+
+    page.get_by_label("Ask your notes").fill("paper bins")
+    page.get_by_role("button", name="Search").click()
+    expect(page.locator("#list")).to_contain_text("household/bins.md", timeout=20_000)
+    expect(page.locator("#answer")).to_be_empty()
+
+    page.get_by_label("Ask your notes").fill(SLOW)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Stop").click(timeout=20_000)
+    expect(page.locator("#status")).to_have_text("Stopped.")
+    assert service.client.post("/chat", json={"message": SURE}, timeout=10).status_code == 200
+
+
+def test_what_broke_off_is_not_shown_as_an_answer(signed_in: tuple["playwright.Page", Service]) -> None:
+    page, _ = signed_in
+    page.get_by_label("Ask your notes").fill(BROKEN)
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator("#status")).not_to_have_text("Looking …", timeout=20_000)
+    playwright.expect(page.locator("#stop")).to_be_disabled(timeout=20_000)
+    assert BOILER not in page.locator("#answer").inner_text()
+    assert page.locator("#status").inner_text() != ""
+
+
+def test_markup_in_a_note_stays_text(signed_in: tuple["playwright.Page", Service]) -> None:
+    page, service = signed_in
+    hostile = '<img src=x onerror="document.title=1"> marmalade'
+    note = service.log.parent / "home0" / "vault" / "hostile.md"
+    note.write_text(f"# Jam\n\nThe shelf holds `{hostile}` and more.\n", encoding="utf-8")
+    page.get_by_label("Ask your notes").fill("marmalade")
+    page.get_by_role("button", name="Search").click()
+    playwright.expect(page.locator("#list")).to_contain_text("marmalade", timeout=20_000)
+    assert page.locator("#list img").count() == 0
+    assert page.title() == "Quorra"

@@ -1,0 +1,194 @@
+"""The service as a program: search, health, input, numbers, logs, where it listens and how it ends."""
+
+import json
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.surfaces.http.conftest import HIDDEN, SECRET, Service, Start, new_home, quorra, ready, start
+
+
+def test_search_gives_the_command_lines_object(service: Service) -> None:
+    response = service.client.post("/search", json={"question": "boiler pressure", "k": 2, "mode": "words"})
+    found = response.json()
+    assert response.status_code == 200
+    assert {"commit", "behind", "pending", "hits"} <= set(found)
+    hit = found["hits"][0]
+    assert hit["path"] == "household/boiler.md"
+    assert set(hit) >= {"path", "heading", "lines", "commit", "blob", "text", "score", "ranks"}
+
+
+def test_a_window_bounds_a_search(service: Service) -> None:
+    asked = {"question": "violet umbrella", "mode": "words"}
+    whole = service.client.post("/search", json=asked).json()
+    assert whole["hits"][0]["path"] == "members/tom/diary.md"
+    household = service.client.post("/search", json={**asked, "window": "household"}).json()
+    assert household["hits"] == []
+
+
+def test_an_empty_question_is_no_error(service: Service) -> None:
+    response = service.client.post("/search", json={"question": "  "})
+    assert (response.status_code, response.json()["reason"]) == (200, "empty_query")
+
+
+def test_health_names_each_part_to_whoever_is_signed_in(service: Service) -> None:
+    ready(service)
+    response = service.client.get("/health")
+    assert response.status_code == 200
+    assert response.json() == {"ok": True, "model": True, "index": True, "git": True}
+
+
+def test_health_is_503_when_the_model_is_away(starts: Start) -> None:
+    service = starts()
+    home = service.log.parent / "home0"
+    settings = (home / "quorra.toml").read_text(encoding="utf-8")
+    service.stop()
+    away = settings.replace('"scripted"', '"openai"') + ""
+    (home / "quorra.toml").write_text(away.replace("[service]", 'url = "http://127.0.0.1:9/v1"\n[service]'))
+    again = start(home, service.log)
+    try:
+        told = again.client.get("/health")
+        assert told.status_code == 503
+        assert (told.json()["model"], told.json()["git"], told.json()["ok"]) == (False, True, False)
+        assert again.stranger.get("/health").json() == {"ok": False}
+        asked = again.client.post("/chat", json={"message": HIDDEN})
+        assert asked.status_code == 503
+        assert "retry-after" in asked.headers
+    finally:
+        again.stop()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"",
+        b"[]",
+        b"null",
+        b"\xff",
+        b"{}",
+        b'{"question": 3}',
+        b'{"question": "x", "k": 0}',
+        b'{"question": "x", "k": "many"}',
+        b'{"question": "x", "mode": "magic"}',
+        b'{"question": "x", "qestion": "y"}',
+        b'{"question": "\\ud800"}',
+        b"[" * 100_000,
+    ],
+)
+def test_bad_input_is_one_sentence_and_400(service: Service, body: bytes) -> None:
+    response = service.client.post("/search", content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code == 400
+    error = response.json()["error"]
+    assert error["code"] == "bad_input"
+    assert error["message"].endswith(".")
+    assert "Traceback" not in response.text
+
+
+def test_a_body_too_large_is_413(service: Service) -> None:
+    response = service.client.post("/chat", content=b'{"message": "' + b"x" * (1 << 21) + b'"}')
+    assert (response.status_code, response.json()["error"]["code"]) == (413, "too_large")
+
+
+def test_other_addresses_and_methods_have_their_sentences(service: Service) -> None:
+    assert service.client.get("/nowhere").json()["error"]["code"] == "no_address"
+    refused = service.client.delete("/chat")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (405, "bad_method")
+
+
+def test_the_schema_names_every_address_and_loads_nothing_from_elsewhere(service: Service) -> None:
+    response = service.client.get("/schema")
+    assert set(response.json()["paths"]) == {"/health", "/search", "/chat", "/chat/stream", "/metrics"}
+    assert response.headers["content-type"].startswith("application/vnd.oai.openapi")
+
+
+def test_metrics_and_logs_count_without_a_word_of_text(service: Service) -> None:
+    service.client.post("/search", json={"question": SECRET})
+    assert SECRET in service.client.post("/chat", json={"message": HIDDEN}).text
+    service.client.get(f"/{SECRET}")
+    service.client.get("/health", params={"word": SECRET})
+    service.stranger.get("/", params={"token": SECRET})
+    service.client.post("/search", json={SECRET: SECRET})
+    told = service.client.get("/metrics").text
+    log = service.log.read_text(encoding="utf-8")
+    for text in (told, log):
+        assert SECRET not in text
+        assert "spare key" not in text
+        assert service.token not in text
+    assert 'quorra_http_request_duration_seconds_count{app_name="quorra",method="POST",path="/search"' in told
+    lines = [json.loads(line) for line in log.splitlines()]
+    assert {line["path"] for line in lines if line["event"] == "request"} <= {
+        *("/", "-", "/health", "/search", "/chat", "/chat/stream", "/metrics"),
+        *("/schema", "/schema/openapi.json"),
+    }
+    known = {"event", "level", "timestamp", "method", "path", "status", "ms", "outcome"}
+    assert all(set(line) == known for line in lines if line["event"] == "request")
+    assert not [line for line in lines if line["event"] == "fault"]
+
+
+def test_metrics_tell_what_the_model_cost(service: Service) -> None:
+    service.client.post("/chat", json={"message": HIDDEN})
+    told = service.client.get("/metrics").text
+    names = {line.split("{")[0] for line in told.splitlines()}
+    assert {"quorra_model_calls_total", "quorra_model_calls_seconds_total", "quorra_model_tokens_total"} <= names
+
+
+def test_a_saved_note_is_found_without_being_asked_for(starts: Start) -> None:
+    service = starts()
+    note = service.log.parent / "home0" / "vault" / "household" / "new.md"
+    note.write_text("# New\n\nThe marzipan lies in the third drawer.\n", encoding="utf-8")
+    found = service.client.post("/search", json={"question": "marzipan", "mode": "words"}).json()
+    assert found["hits"][0]["path"] == "household/new.md"
+    ready(service)
+    found = service.client.post("/search", json={"question": "where is the almond paste", "mode": "meaning"}).json()
+    assert "household/new.md" in [hit["path"] for hit in found["hits"]]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_at_once_and_well(starts: Start, number: int) -> None:
+    service = starts()
+    ready(service)
+    start = time.monotonic()
+    assert service.stop(number) == 0
+    assert time.monotonic() - start < 5
+    assert "Traceback" not in service.log.read_text(encoding="utf-8")
+
+
+def test_it_refuses_to_listen_to_others_without_a_key(tmp_path: Path) -> None:
+    home = new_home(tmp_path)
+    for host in ("0.0.0.0", "::", ""):
+        refused = quorra(home, "serve", "--host", host, "--port", "0", "--json")
+        assert refused.returncode == 1
+        assert json.loads(refused.stdout)["error"]["code"] == "no_key"
+    spoken = quorra(home, "serve", "--host", "0.0.0.0", "--port", "0")
+    assert "quorra keys create" in spoken.stderr
+    assert "Traceback" not in spoken.stderr
+
+
+def test_with_a_key_it_listens_to_others_and_prints_no_link(starts: Start) -> None:
+    service = starts("--host", "0.0.0.0")
+    assert service.token == ""
+    port = service.url.rsplit(":", 1)[1].rstrip("/")
+    assert service.client.get(f"http://127.0.0.1:{port}/health").json()["git"] is True
+    assert service.stranger.get(f"http://127.0.0.1:{port}/schema").status_code == 401
+
+
+def test_a_taken_port_is_a_sentence_and_exit_code_3(tmp_path: Path) -> None:
+    home = new_home(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused = quorra(home, "serve", "--port", port, "--json")
+    assert refused.returncode == 3
+    error = json.loads(refused.stdout)["error"]
+    assert error["code"] == "service_away"
+    assert port in error["message"]
+
+
+def test_an_unknown_host_is_a_sentence(tmp_path: Path) -> None:
+    refused = quorra(new_home(tmp_path), "serve", "--host", "no.such.host.invalid")
+    assert refused.returncode == 1
+    assert "no.such.host.invalid" in refused.stderr
+    assert "Traceback" not in refused.stderr
