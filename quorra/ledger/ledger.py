@@ -28,6 +28,12 @@ def local() -> datetime:
     return datetime.now().astimezone()
 
 
+def _refusal(error: Blocked | OSError) -> Refused:
+    if isinstance(error, Blocked):
+        return Refused(error.code, error.message, error.path)
+    return Refused("disk", f"Nothing was written: {error.strerror} ({error.filename or 'git folder'}).")
+
+
 class Ledger:
     """One git repository as Quorra's memory; safe to share between threads and beside other processes.
 
@@ -61,15 +67,15 @@ class Ledger:
             self._repo.objects.write_new(edit.content for edit in change.edits if edit.content is not None)
             self.steps("blobs written")
             return self._turn(lambda planner: planner.change(change))
-        except Blocked as error:
-            return Refused(error.code, error.message, error.path)
+        except (Blocked, OSError) as error:
+            return _refusal(error)
 
     def adopt(self, paths: Sequence[str], origin: Origin) -> Outcome:
         """Commits hand edits as they are, as the person's own commit."""
         try:
             return self._turn(lambda planner: planner.adopt(paths, origin))
-        except Blocked as error:
-            return Refused(error.code, error.message, error.path)
+        except (Blocked, OSError) as error:
+            return _refusal(error)
 
     def _turn(self, plan: Callable[[Planner], Refused | Stale | None]) -> Outcome:
         with self._lock, self._repo.locks.hold():

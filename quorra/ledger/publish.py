@@ -60,12 +60,16 @@ class Publisher:
         journal = Journal(plan.branch, plan.head, made, plan.when, plan.drafts, plan.touches, plan.rows, folders)
         journal.save(self.file)
         self.steps("journal written")
-        stopped = self._touch_all(journal)
-        if stopped is not None:
+        try:
+            stopped = self._touch_all(journal)
+            if stopped is not None:
+                self.undo(journal)
+                return stopped
+            self.steps("files written")
+            self._index(journal, forward=True, stats={**plan.like, **stats})
+        except OSError:
             self.undo(journal)
-            return stopped
-        self.steps("files written")
-        self._index(journal, forward=True, stats={**plan.like, **stats})
+            raise
         self.steps("index written")
         return self._move(journal)
 

@@ -99,10 +99,11 @@ class Disk:
             if error.errno == errno.ELOOP:
                 raise Blocked("symlink", path, f"{path} is a symbolic link, which is not followed.") from error
             raise Blocked("disk", path, f"{path} can't be read: {error.strerror}.") from error
+        seen = os.fstat(file)
+        if not stat.S_ISREG(seen.st_mode):
+            os.close(file)
+            raise Blocked("path", path, f"{path} is not a regular file.")
         with os.fdopen(file, "rb") as stream:
-            seen = os.fstat(stream.fileno())
-            if not stat.S_ISREG(seen.st_mode):
-                raise Blocked("path", path, f"{path} is not a regular file.")
             return Seen(stream.read(), seen)
 
     def lstat(self, path: str) -> os.stat_result | None:

@@ -1,0 +1,135 @@
+"""A process killed at any named step, with and without a hand edit before the next start."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from quorra.ledger.change import Applied, Refused
+from tests.ledger.places import git, killed, opened, repository, sound, write
+
+OLD = {"a.md": b"one\n", "d/b.md": b"two\n", "d/c.md": b"three\n"}
+NEW: dict[str, bytes | None] = {"a.md": b"new\n", "d/b.md": None, "e/f.md": b"fresh\n"}
+STEPS = [
+    ("blobs written", 1, False),
+    ("lock taken", 1, False),
+    ("index locked", 1, False),
+    ("files staged", 1, False),
+    ("journal written", 1, True),
+    ("file written", 1, True),
+    ("file written", 2, True),
+    ("file written", 3, True),
+    ("files written", 1, True),
+    ("index written", 1, True),
+    ("branch moved", 1, True),
+    ("journal removed", 1, True),
+]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return repository(tmp_path / "home", OLD)
+
+
+def disk(root: Path) -> dict[str, bytes]:
+    files = (file for file in root.rglob("*") if file.is_file() and ".git" not in file.parts)
+    return {str(file.relative_to(root)): file.read_bytes() for file in files}
+
+
+def written() -> dict[str, bytes]:
+    return {path: content for path, content in (OLD | NEW).items() if content is not None}
+
+
+@pytest.mark.parametrize(("step", "times", "done"), STEPS)
+def test_a_kill_leaves_the_old_or_the_new_and_never_half(home: Path, step: str, times: int, done: bool):
+    assert killed(home, NEW, step, times) == signal.SIGKILL
+    opened(home).recover()
+    assert disk(home) == (written() if done else OLD)
+    assert git(home, "status", "--porcelain") == ""
+    assert git(home, "rev-list", "--count", "HEAD").strip() == ("2" if done else "1")
+    assert git(home, "log", "-1", "--format=%an").strip() == ("Quorra" if done else "Seed")
+    sound(home)
+
+
+@pytest.mark.parametrize(("step", "times", "done"), STEPS)
+def test_the_next_commit_cleans_up_by_itself(home: Path, step: str, times: int, done: bool):
+    killed(home, NEW, step, times)
+    assert isinstance(write(opened(home), {"z.md": b"z\n"}), Applied)
+    assert disk(home) == (written() if done else OLD) | {"z.md": b"z\n"}
+    assert git(home, "status", "--porcelain") == ""
+    sound(home)
+
+
+@pytest.mark.parametrize("path", ["a.md", "d/b.md", "e/f.md", "d/c.md"])
+@pytest.mark.parametrize(("step", "times"), [step[:2] for step in STEPS[4:]])
+def test_a_hand_edit_after_the_crash_stays_on_disk(home: Path, step: str, times: int, path: str):
+    killed(home, NEW, step, times)
+    (home / path).parent.mkdir(exist_ok=True)
+    (home / path).write_bytes(b"a hand was here\n")
+    opened(home).recover()
+    assert (home / path).read_bytes() == b"a hand was here\n"
+    assert path in git(home, "status", "--porcelain", "-uall")
+    whole = [git(home, "cat-file", "-p", f"HEAD:{name}", check=False) for name in ("a.md", "d/b.md", "e/f.md")]
+    assert whole in (["one\n", "two\n", ""], ["new\n", "", "fresh\n"])
+    assert "a hand" not in git(home, "log", "-p")
+    sound(home)
+
+
+def test_a_person_who_commits_after_the_crash_is_built_upon(home: Path):
+    killed(home, NEW, "journal written")
+    (home / ".git/index.lock").unlink()
+    (home / "d/c.md").write_bytes(b"mine\n")
+    git(home, "commit", "-q", "-m", "mine", "--", "d/c.md")
+    opened(home).recover()
+    assert git(home, "log", "--format=%an").split() == ["Quorra", "Seed", "Seed"]
+    assert disk(home) == written() | {"d/c.md": b"mine\n"}
+    assert git(home, "status", "--porcelain") == ""
+    sound(home)
+
+
+def test_a_person_who_commits_our_files_after_the_crash_is_left_alone(home: Path):
+    killed(home, NEW, "files written")
+    (home / ".git/index.lock").unlink()
+    git(home, "add", "-A")
+    git(home, "commit", "-q", "-m", "all of it")
+    opened(home).recover()
+    assert git(home, "rev-list", "--count", "HEAD").strip() == "2"
+    assert disk(home) == written()
+    assert git(home, "status", "--porcelain") == ""
+    sound(home)
+
+
+def test_another_branch_after_the_crash_is_not_committed_to(home: Path):
+    killed(home, NEW, "file written", 2)
+    (home / ".git/index.lock").unlink()
+    git(home, "symbolic-ref", "HEAD", "refs/heads/other")
+    git(home, "update-ref", "refs/heads/other", "main")
+    opened(home).recover()
+    assert git(home, "rev-list", "--all", "--count").strip() == "1"
+    assert disk(home) == OLD
+    assert git(home, "status", "--porcelain") == ""
+    sound(home)
+
+
+def test_a_foreign_index_lock_is_waited_for_and_never_removed(home: Path):
+    (home / ".git/index.lock").touch()
+    outcome = write(opened(home), NEW)
+    assert isinstance(outcome, Refused)
+    assert outcome.code == "busy"
+    assert (home / ".git/index.lock").exists()
+    assert disk(home) == OLD
+    (home / ".git/index.lock").unlink()
+    assert isinstance(write(opened(home), NEW), Applied)
+
+
+def test_only_the_lock_of_the_dead_is_swept(home: Path):
+    killed(home, NEW, "index locked")
+    lock = home / ".git/index.lock"
+    assert lock.exists()
+    lock.unlink()
+    lock.write_bytes(b"")
+    opened(home).recover()
+    assert lock.exists()
+    os.unlink(lock)
+    sound(home)
