@@ -6,15 +6,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quorra.access.window import domain
-from quorra.index import passages
-from quorra.index.source import Source
+from quorra.index.intake import passages, prepare
+from quorra.index.intake.prepare import Prepared, Text
+from quorra.index.intake.source import Source
 from quorra.index.store import catalogue
 from quorra.index.store import manifest as manifests
 from quorra.index.store.cache import Cache, Vectors
 from quorra.index.store.manifest import Manifest, Shelf
 from quorra.ledger.change import Snapshot
-from quorra.vault import parse
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from quorra.index.store.tables import Tables
 
 Steps = Callable[[str], None]
-Text = tuple[str, str, str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +29,6 @@ class Plan:
 
     gone: tuple[str, ...]
     fresh: tuple[tuple[str, str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """Parsed notes as Arrow: passages by domain, and what the catalogue keeps."""
-
-    passages: Mapping[str, "pa.Table"]
-    rows: catalogue.Rows
 
 
 def current(manifest: Manifest | None, snapshot: Snapshot) -> bool:
@@ -98,55 +88,6 @@ def texts(source: Source, fresh: Sequence[tuple[str, str, str]], dirty: Mapping[
             yield file, public, blob, data
 
 
-def prepare(texts: Iterable[Text], key: Callable[[str], bytes]) -> Prepared:
-    """Parses files and cuts them into passages."""
-    from quorra.index.store.tables import PASSAGES
-
-    found: dict[str, list[tuple[object, ...]]] = {}
-    documents: list[tuple[object, ...]] = []
-    links: list[tuple[object, ...]] = []
-    tags: list[tuple[object, ...]] = []
-    for file, public, blob, data in texts:
-        note = parse.note(public, data)
-        cut = passages.cut(note)
-        place = domain(public)
-        rows = found.setdefault(place, [])
-        for each in cut.passages:
-            digest = key(each.words[: each.embeds]) if each.embeds else None
-            whole = cut.whole if each.part == 0 else None
-            shown = (*each.lines, each.heading, each.text, each.words, whole, each.embeds, digest)
-            rows.append((public, each.part, *shown, blob, note.title, note.date))
-        problems = sum(issue.severity != "info" for issue in note.issues)
-        documents.append((public, file, blob, place, note.title, note.date, len(cut.passages), problems))
-        links += [
-            (public, at, link.line, link.kind, link.text, link.target, link.anchor, link.alias)
-            for at, link in enumerate(note.links)
-        ]
-        tags += [(public, tag) for tag in note.tags]
-    return Prepared(
-        {name: _table(rows, PASSAGES) for name, rows in found.items()},
-        catalogue.Rows(
-            _table(documents, _schema(catalogue.DOCUMENTS)),
-            _table(links, _schema(catalogue.LINKS)),
-            _table(tags, _schema(catalogue.TAGS)),
-        ),
-    )
-
-
-def _schema(names: Sequence[str]) -> "pa.Schema":
-    import pyarrow as pa
-
-    counts = {"passages", "problems", "place", "line"}
-    return pa.schema([(name, pa.int32() if name in counts else pa.string()) for name in names])
-
-
-def _table(rows: Sequence[tuple[object, ...]], schema: "pa.Schema") -> "pa.Table":
-    import pyarrow as pa
-
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
-    return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema)
-
-
 class Writer:
     """Writes an index: one at a time over all processes, readers undisturbed."""
 
@@ -174,7 +115,7 @@ class Writer:
                 return old, 0
             self.steps("parse")
             wanted = plan(self.source, self.folder, base, snapshot)
-            prepared = prepare(texts(self.source, wanted.fresh, snapshot.dirty), self.cache.key)
+            prepared = prepare.all(texts(self.source, wanted.fresh, snapshot.dirty), self.cache)
             return self._write(base, snapshot, wanted, prepared)
 
     def _write(self, base: Manifest, snapshot: Snapshot, wanted: Plan, prepared: Prepared) -> tuple[Manifest, int]:

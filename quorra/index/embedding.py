@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from quorra.index import passages
 from quorra.index.catch_up import Writer
+from quorra.index.intake import passages
 from quorra.index.store import manifest as manifests
 from quorra.index.store.cache import Vectors
 from quorra.index.store.manifest import Manifest

@@ -8,10 +8,11 @@ from pathlib import Path
 from time import perf_counter
 
 from quorra.access.window import Window
-from quorra.index import catch_up, embedding, passages
+from quorra.index import catch_up, embedding
 from quorra.index.found import Found, Mode
+from quorra.index.intake import passages
+from quorra.index.intake.source import Source
 from quorra.index.search import Searcher
-from quorra.index.source import Source
 from quorra.index.store import catalogue
 from quorra.index.store import manifest as manifests
 from quorra.index.store.cache import Cache

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorra.access.window import Window
-from quorra.index import rank, terms
+from quorra.index import rank
 from quorra.index.found import Found, Hit, Mode, Ranks
+from quorra.index.intake import terms
 from quorra.index.rank import Field, Place, Spot, Vectors
 from quorra.index.store.manifest import Manifest, Shelf
 from quorra.inference.protocol import Embedder, ModelAway

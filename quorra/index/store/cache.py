@@ -23,13 +23,15 @@ class Cache:
     """The embedding cache of a home; several processes may use it at once."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
-        self._secret = _secret(folder / "key")
+        self._keyed = hmac.new(_secret(folder / "key"), digestmod=hashlib.sha256)
 
     def key(self, text: str) -> bytes:
         """Gives the keyed hash of a text, which tells nothing to who lacks the home's key."""
-        return hmac.digest(self._secret, text.encode(), hashlib.sha256)[:20]
+        keyed = self._keyed.copy()
+        keyed.update(text.encode())
+        return keyed.digest()[:20]
 
     def get(self, model: str, keys: Iterable[bytes]) -> dict[bytes, Vectors]:
         """Gives the vectors that are known for some keys."""
@@ -52,7 +54,7 @@ class Cache:
             base.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
     def _base(self) -> "_Open":
-        return _Open(self._folder / "vectors.db")
+        return _Open(self.folder / "vectors.db")
 
 
 class _Open:

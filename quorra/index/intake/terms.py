@@ -13,7 +13,9 @@ LONGEST = 40
 MOST = 64
 _READ = 20_000
 
-_COMPOUND = re.compile(r"[@#$]?[^\W_]+(?:[-._:/'’&+][^\W_]+)*[+#%]*")
+_ODD = re.compile(
+    r"[@#$]?[^\W_]++(?:[-._:/'’&+][^\W_]++)++[+#%]*|[@#$][^\W_]++[+#%]*|[^\W_]++[+#%]++|[A-Z]?[a-z]++[A-Z][A-Za-z]++"
+)
 _CAMEL = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
 _RUN = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _WORD = re.compile(r"[^\W_]+")
@@ -37,32 +39,27 @@ STOP = frozenset(_STOP.split())
 
 def extras(text: str) -> Iterator[str]:
     """Gives the added words of a text: joined identifiers, signs spelled out, pairs of unspaced scripts."""
-    for match in _COMPOUND.finditer(text):
-        word = match[0]
+    odd = [word for word in text.split() if not (word.isalpha() and (word.islower() or word.istitle()))]
+    for word in _ODD.findall(" ".join(odd)):
         if word.isalnum():
-            if not word.islower() and not word.istitle() and len(word) <= LONGEST:
+            if len(word) <= LONGEST:
                 yield from (part for part in _CAMEL.findall(word) if part != word)
-            continue
-        joined = _INNER.sub("z", word).translate(_SIGNS)
-        if len(joined) <= LONGEST:
-            yield joined
+        else:
+            joined = _INNER.sub("z", word).translate(_SIGNS)
+            if len(joined) <= LONGEST:
+                yield joined
     if not text.isascii():
-        for match in _RUN.finditer(text):
-            yield from _pairs(match[0])
-
-
-def searched(text: str) -> str:
-    """Gives a text with its added words behind it, as full text indexes it."""
-    added = " ".join(extras(text))
-    return f"{text}\n{added}" if added else text
+        for run in _RUN.findall(text):
+            yield from run
+            yield from (run[at : at + 2] for at in range(len(run) - 1))
 
 
 def asked(question: str) -> tuple[str, ...]:
     """Gives a question's distinct words, without stop words unless there are no others; at most 64."""
     text = question[:_READ]
     words = dict.fromkeys(word.lower() for word in (*_split(text), *_asked_extras(text)))
-    telling = [word for word in words if word not in STOP]
-    return tuple((telling or list(words))[:MOST])
+    some = [word for word in words if word not in STOP]
+    return tuple((some or list(words))[:MOST])
 
 
 def telling(words: tuple[str, ...]) -> bool:
@@ -71,22 +68,15 @@ def telling(words: tuple[str, ...]) -> bool:
 
 
 def _split(text: str) -> Iterator[str]:
-    for match in _WORD.finditer(text):
-        if text.isascii() or not _RUN.search(match[0]):
-            yield match[0]
+    for word in _WORD.findall(text):
+        if word.isascii() or not _RUN.search(word):
+            yield word
         else:
-            yield from (part for part in _RUN.split(match[0]) if part)
+            yield from (part for part in _RUN.split(word) if part)
 
 
 def _asked_extras(text: str) -> Iterator[str]:
     for word in extras(text):
-        if len(word) > 1 or word.isascii() or not _RUN.search(word):
+        if len(word) > 1 or word.isascii() or not _RUN.match(word):
             yield word
-    if not text.isascii():
-        yield from (match[0] for match in _RUN.finditer(text) if len(match[0]) == 1)
-
-
-def _pairs(run: str) -> Iterator[str]:
-    yield from run
-    for at in range(len(run) - 1):
-        yield run[at : at + 2]
+    yield from (run for run in _RUN.findall(text) if len(run) == 1)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quorra.index import terms
+from quorra.index.intake import terms
 from quorra.vault.note import Block, Note
 
 RECIPE = "1"
@@ -59,6 +59,7 @@ class Cut:
 class _Piece:
     heading: int
     visible: str
+    extras: tuple[str, ...]
     terse: bool
     start: int
     end: int
@@ -97,7 +98,7 @@ def _pieces(note: Note) -> Iterator[_Piece]:
         if empty and (not blocks or empty[0] < blocks[0].heading):
             heading = note.headings[empty[0]]
             span, line = heading.span, heading.line
-            yield _Piece(empty.pop(0), "", False, span.start, span.end, (line, line))
+            yield _Piece(empty.pop(0), "", (), False, span.start, span.end, (line, line))
         else:
             yield from _split(note, blocks.pop(0))
 
@@ -108,16 +109,16 @@ def _opens(note: Note, at: int) -> bool:
 
 def _split(note: Note, block: Block) -> Iterator[_Piece]:
     terse = block.kind == "task" or (block.kind == "item" and len(block.text.split()) < TERSE)
-    whole = _Piece(block.heading, block.text, terse, block.span.start, block.span.end, block.lines)
     if size(block.text) <= SIZE * 5 // 4:
-        yield whole
+        added = tuple(terms.extras(block.text))
+        yield _Piece(block.heading, block.text, added, terse, block.span.start, block.span.end, block.lines)
         return
     source, at, line = note.text, block.span.start, block.lines[0]
     chunks = list(_chunks(block.text))
     for chunk in chunks:
         end = block.span.end if chunk is chunks[-1] else _reach(source, at, block.span.end, chunk)
         last = min(line + source.count("\n", at, max(at, end - 1)), block.lines[1])
-        yield _Piece(block.heading, chunk, terse, at, end, (line, last))
+        yield _Piece(block.heading, chunk, tuple(terms.extras(chunk)), terse, at, end, (line, last))
         line = min(line + source.count("\n", at, end), block.lines[1])
         at = end
 
@@ -182,16 +183,16 @@ def _groups(pieces: Sequence[_Piece]) -> Iterator[tuple[_Piece, ...]]:
 
 def _passage(note: Note, part: int, group: Sequence[_Piece], about: str, bare: bool) -> Passage:
     trail = _trail(note, group[0].heading) if group else ()
-    heading = " > ".join(trail)
     prose = _prose(group)
     first = ", ".join(filter(None, (note.title, day(note.date))))
     head = "\n".join(filter(None, (first, " > ".join(name for name in trail if name != note.title))))
     embedded = "\n".join(filter(None, (head, prose))) if prose or bare else ""
     rest = [] if embedded else [head]
     rest += [note.date or ""] + [piece.visible for piece in group if piece.terse or not prose] + [about]
-    words = terms.searched("\n".join(filter(None, (embedded, *rest))))
+    rest += [*terms.extras(head), *(word for piece in group for word in piece.extras), *terms.extras(about)]
     lines, text = _source(note, group)
-    return Passage(part, lines, heading, text, words, len(embedded))
+    words = "\n".join(filter(None, (embedded, " ".join(filter(None, rest)))))
+    return Passage(part, lines, " > ".join(trail), text, words, len(embedded))
 
 
 def _prose(group: Sequence[_Piece]) -> str:
@@ -217,10 +218,11 @@ def _trail(note: Note, at: int) -> tuple[str, ...]:
 
 
 def _whole(note: Note, groups: Sequence[Sequence[_Piece]], about: str) -> str:
-    texts = [note.title, day(note.date), note.date or "", about]
-    texts += [heading.text for heading in note.headings if heading.text != note.title]
-    texts += [piece.visible for group in groups for piece in group]
-    return terms.searched("\n".join(filter(None, texts)))
+    head = [note.title, day(note.date), note.date or "", about]
+    head += [heading.text for heading in note.headings if heading.text != note.title]
+    pieces = [piece for group in groups for piece in group]
+    added = [*terms.extras(" ".join(head)), *(word for piece in pieces for word in piece.extras)]
+    return "\n".join([*head, *(piece.visible for piece in pieces), " ".join(added)])
 
 
 def _about(note: Note) -> str:

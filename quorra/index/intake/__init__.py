@@ -1,0 +1,1 @@
+"""What comes into the index: texts from a source, parsed and cut into passages."""

@@ -1,0 +1,167 @@
+"""Turns texts into the rows that the index keeps; many of them on two cores."""
+
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from quorra.access.window import domain
+from quorra.index.intake import passages
+from quorra.index.store import catalogue
+from quorra.index.store.cache import Cache
+from quorra.vault import parse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Text = tuple[str, str, str, bytes]
+_CHUNK = 50
+_MANY = 300
+_PLACE = str(Path(__file__).resolve().parents[3])
+_WORKER = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from quorra.index.intake import prepare; prepare.serve(sys.argv[2])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Parsed notes as Arrow: passages by domain, and what the catalogue keeps."""
+
+    passages: Mapping[str, "pa.Table"]
+    rows: catalogue.Rows
+
+
+def all(texts: Iterable[Text], cache: Cache) -> Prepared:
+    """Prepares few texts in this process, many of them with the help of a second one."""
+    texts = iter(texts)
+    first = list(islice(texts, _MANY))
+    if len(first) < _MANY:
+        return some(first, cache)
+    chunks = _Chunks(chain(first, texts))
+    done: dict[int, Prepared] = {}
+    beside = threading.Thread(target=_beside, args=(chunks, cache, done), name="quorra-prepare")
+    beside.start()
+    for number, chunk in chunks:
+        done[number] = some(chunk, cache)
+    beside.join()
+    return _joined([done[number] for number in sorted(done)])
+
+
+class _Chunks:
+    """Hands out numbered chunks of texts to several threads."""
+
+    def __init__(self, texts: Iterator[Text]) -> None:
+        self._texts = texts
+        self._lock = threading.Lock()
+        self._number = 0
+
+    def __iter__(self) -> Iterator[tuple[int, list[Text]]]:
+        while True:
+            with self._lock:
+                chunk = list(islice(self._texts, _CHUNK))
+                self._number += 1
+                number = self._number
+            if not chunk:
+                return
+            yield number, chunk
+
+
+def _beside(chunks: _Chunks, cache: Cache, done: dict[int, Prepared]) -> None:
+    """Lets a second process prepare chunks; if it dies, this thread goes on without it."""
+    words = [sys.executable, "-c", _WORKER, _PLACE, str(cache.folder)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        for number, chunk in chunks:
+            done[number] = _sent(chunk, child.stdin, child.stdout) or some(chunk, cache)
+
+
+def _sent(chunk: list[Text], there: IO[bytes], back: IO[bytes]) -> Prepared | None:
+    try:
+        pickle.dump(chunk, there)
+        there.flush()
+        prepared: Prepared = pickle.load(back)
+        return prepared
+    except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+        return None
+
+
+def serve(folder: str) -> None:
+    """Prepares chunks from standard input until it ends: the second process's side."""
+    cache = Cache(Path(folder))
+    while True:
+        try:
+            chunk: list[Text] = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        pickle.dump(some(chunk, cache), sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+def _joined(parts: Sequence[Prepared]) -> Prepared:
+    import pyarrow as pa
+
+    places = sorted({place for part in parts for place in part.passages})
+    tables = {place: [part.passages[place] for part in parts if place in part.passages] for place in places}
+    return Prepared(
+        {place: pa.concat_tables(found) for place, found in tables.items()},
+        catalogue.Rows(
+            pa.concat_tables([part.rows.documents for part in parts]),
+            pa.concat_tables([part.rows.links for part in parts]),
+            pa.concat_tables([part.rows.tags for part in parts]),
+        ),
+    )
+
+
+def some(texts: Iterable[Text], cache: Cache) -> Prepared:
+    """Parses files and cuts them into passages."""
+    from quorra.index.store.tables import PASSAGES
+
+    found: dict[str, list[tuple[object, ...]]] = {}
+    documents: list[tuple[object, ...]] = []
+    links: list[tuple[object, ...]] = []
+    tags: list[tuple[object, ...]] = []
+    for file, public, blob, data in texts:
+        note = parse.note(public, data)
+        cut = passages.cut(note)
+        place = domain(public)
+        rows = found.setdefault(place, [])
+        for each in cut.passages:
+            digest = cache.key(each.words[: each.embeds]) if each.embeds else None
+            whole = cut.whole if each.part == 0 else None
+            shown = (*each.lines, each.heading, each.text, each.words, whole, each.embeds, digest)
+            rows.append((public, each.part, *shown, blob, note.title, note.date))
+        problems = sum(issue.severity != "info" for issue in note.issues)
+        documents.append((public, file, blob, place, note.title, note.date, len(cut.passages), problems))
+        links += [
+            (public, at, link.line, link.kind, link.text, link.target, link.anchor, link.alias)
+            for at, link in enumerate(note.links)
+        ]
+        tags += [(public, tag) for tag in note.tags]
+    return Prepared(
+        {name: _table(rows, PASSAGES) for name, rows in found.items()},
+        catalogue.Rows(
+            _table(documents, _schema(catalogue.DOCUMENTS)),
+            _table(links, _schema(catalogue.LINKS)),
+            _table(tags, _schema(catalogue.TAGS)),
+        ),
+    )
+
+
+def _schema(names: Sequence[str]) -> "pa.Schema":
+    import pyarrow as pa
+
+    counts = {"passages", "problems", "place", "line"}
+    return pa.schema([(name, pa.int32() if name in counts else pa.string()) for name in names])
+
+
+def _table(rows: Sequence[tuple[object, ...]], schema: "pa.Schema") -> "pa.Table":
+    import pyarrow as pa
+
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
+    return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema)
