@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import log
 
 from quorra.agent.reading.reader import Nearness, known, read
-from quorra.agent.reading.words import words
 from quorra.agent.reading.sentences import Source
+from quorra.agent.reading.words import words
 from quorra.agent.verifiers import about
 from quorra.inference.protocol import Embedder
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from quorra.agent.reading.quantity import PERIODS, Kind, Quantity, Value, number
+from quorra.agent.reading.quantity import PERIODS, Kind, Quantity, Value, number, units
 
 _FULL = [
     "january",
@@ -26,7 +26,7 @@ _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "su
 _NAMES = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _M = rf"(?P<m>{_NAMES})\b\.?"
 _D = r"(?P<d>[0-3]?\d)(?:st|nd|rd|th)?"
-_Y = r"(?P<y>(?:1[89]|20|21)\d\d)"
+_Y = r"(?P<y>(?:1[89]|20)\d\d)"
 _DATES = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -43,9 +43,8 @@ _BEFORE_MAY = re.compile(
     r"\b(?:in|each|every|of|by|last|next|since|until|till|early|late|mid|this|from|to|through|before|after|between|is|was|for|and|or)\s+$",
     re.IGNORECASE,
 )
-_YEAR = re.compile(
-    rf"(?<![\w.,:/€£$-]){_Y}\b(?!\s*(?:%|[-–/]\s?\d|[.,:]\d|[a-z]*(?:euro|pound|dollar|bar|rpm|watt|kcal|step|piece|metre|gram)))"
-)
+_YEAR = re.compile(rf"(?<![\w.,:/€£$-]){_Y}\b(?!\s*(?:%|[-–/]\s?\d|[.,:]\d))")
+_NEXT = re.compile(r"[\s-]?([A-Za-z²]{2,}|[mglkwMGLKW])\b")
 _WEEKDAY = re.compile(r"\b(mon|tues|wednes|thurs|fri|satur|sun)day(s?)\b", re.IGNORECASE)
 _CLOCK = re.compile(
     r"\b(?P<h>[01]?\d|2[0-4])(?:[:.](?P<min>[0-5]\d))?\s*(?P<half>[ap])\.?m\b\.?|\b(?P<h24>[01]?\d|2[0-4]):(?P<min24>[0-5]\d)\b"
@@ -88,7 +87,9 @@ def moments(text: str) -> Iterator[Quantity]:
     for found in (*_months(text), *_weekdays(text)):
         if not _overlaps(taken, found):
             yield found
-    yield from _periods(text)
+    for found in _periods(text):
+        if not _overlaps(taken, found):
+            yield found
 
 
 def _overlaps(taken: list[tuple[int, int]], found: Quantity) -> bool:
@@ -115,7 +116,9 @@ def _dates(text: str) -> Iterator[Quantity]:
         else:  # day and month can't be told apart, so only the same characters carry it
             yield _made("code", match[0], text, match.start(), match.end())
     for match in _YEAR.finditer(text):
-        yield _made("date", (int(match["y"]), None, None), text, match.start(), match.end())
+        unit = _NEXT.match(text, match.end())
+        if not unit or unit[1].lower() not in units():
+            yield _made("date", (int(match["y"]), None, None), text, match.start(), match.end())
 
 
 def _months(text: str) -> Iterator[Quantity]:
@@ -164,7 +167,7 @@ def _spoken(text: str, start: int, end: int, at: float) -> Quantity:
     if not half:
         return _made("time", (at, 0), text, start, end)
     late = half[1].lower() != "morning" and at < 720
-    return _made("time", (at + 720 if late else at, 1), text, start, end)
+    return _made("time", (at + 720 if late else at, 1), text, start, half.end())
 
 
 def _periods(text: str) -> Iterator[Quantity]:

@@ -190,7 +190,7 @@ def _unit(text: str, end: int) -> tuple[str, int]:
         unit, form = units().get(form[0]), form[0]
     if unit is None or match is None:
         return "", end
-    if form == "degrees" or form == "degree" or form == "°":
+    if form in {"degrees", "degree", "°"}:
         scale = re.match(r"\s*(celsius|fahrenheit|c|f)\b", text[match.end() :], re.IGNORECASE)
         if scale:
             name = "celsius" if scale[1].lower().startswith("c") else "fahrenheit"

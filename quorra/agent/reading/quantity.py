@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, cast
 
 from quorra.agent.reading.words import lines
 
@@ -129,7 +129,7 @@ def spelt(names: list[str]) -> float | None:
             part += NUMERALS[name]
         elif name in _SCALES:
             part = (part or 1) * _SCALES[name]
-            if name != "hundred" and name != "dozen":
+            if name not in {"hundred", "dozen"}:
                 total, part = total + part, 0.0
         else:
             return None
@@ -151,9 +151,8 @@ def carries(source: Quantity, draft: Quantity) -> bool:
 
 
 def _same_time(source: Quantity, draft: Quantity) -> bool:
-    at, marked = draft.value
-    given = source.value[0]
-    assert isinstance(at, (int, float)) and isinstance(given, (int, float))
+    at, marked = cast(tuple[float, float], draft.value)
+    given, _ = cast(tuple[float, float], source.value)
     return at == given or (not marked and at % 720 == given % 720)
 
 

@@ -61,8 +61,10 @@ _IMPLIED: Mapping[str, frozenset[str]] = {
     for name, text in {
         "pressure": "pressur bar air inflat pump",
         "temperature": "temperatur degre heat hot warm cold cool",
+        "count": "numb",
         "money": "cost pric pay fee rent charg spend expens euro pound dollar money amount worth",
-        "weight": "weight weigh heav",
+        "weight": "weight weigh heav kilo kilogram gram gramm",
+        "rate": "fast speed quick bandwidth rat",
         "length": "length long height high tall wide width distanc deep depth far measur siz big",
         "volume": "volum capacit litr",
         "duration": "duration long tim last tak wait minut hour day week",

@@ -88,6 +88,12 @@ def light() -> frozenset[str]:
 
 
 @cache
+def empty() -> frozenset[str]:
+    """Stems that a question may hold without asking about them."""
+    return frozenset(stem(word) for word in " ".join(lines("empty")).split())
+
+
+@cache
 def synonyms() -> dict[str, frozenset[str]]:
     """Maps a stem to the stems that may stand for it in a sentence without changing what it says."""
     return _groups("same")

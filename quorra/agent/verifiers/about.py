@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from quorra.agent.reading.reader import Evidence, Nearness, Reading, read
-from quorra.agent.reading.words import Word, contrasts, siblings
+from quorra.agent.reading.words import Word, contrasts, empty, siblings
 
 _PART = re.compile(
     r"\?\s+|,?\s+and\s+(?=(?:what|when|where|who|how|which|why|is|are|does|do|can|may|at|in|on|by)\b)|;\s+",
@@ -18,7 +18,7 @@ _POLAR = re.compile(
 )
 _MONEY = r"cost|price|fee|rent|pay|paid|spend|owe|charge|expensive|worth|salary|euro|pound|dollar"
 _WANTS = (
-    (r"\bhow many\b", "count"),
+    (r"\bhow many\b", "count any"),
     (rf"\bhow much\b(?=.*\b(?:{_MONEY}))|\bhow expensive\b|\bwhat\b.*\b(?:cost|price|fee|rent)", "money"),
     (rf"\bhow much\b(?!.*\b(?:{_MONEY}))", "any"),
     (r"\bpressure\b", "pressure"),
@@ -73,7 +73,7 @@ def ask(question: str) -> Question:
 
 def _part(text: str, whole: str) -> Part:
     reading = read(text)
-    keys = {word.stem: word for word in reading.content if word.stem in reading.keys}
+    keys = {word.stem: word for word in reading.content if word.stem not in empty()}
     return Part(text, tuple(keys.values()), _wants(text) or _wants(whole), bool(_POLAR.match(whole or text)))
 
 

@@ -28,7 +28,7 @@ _ORDER = re.compile(
 )
 _VERB = re.compile(
     r"^(?:is|are|was|were|has|have|had|does|do|did|can|could|may|must|will|would|should|needs?|costs?|takes?|runs?|holds?|gets?|goes?|comes?|pays?"
-    r"|uses?|lasts?|starts?|ends?|opens?|closes?|belongs?|weighs?|measures?|expires?|not|never)$",
+    r"|uses?|lasts?|starts?|ends?|opens?|closes?|belongs?|weighs?|measures?|expires?|not|never|cannot|\w+n['’]t)$",
     re.IGNORECASE,
 )
 

@@ -3,17 +3,20 @@
 import re
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import known, read
-from quorra.agent.reading.words import Word, contrasts, hollow, stops, words
+from quorra.agent.reading.words import Word, contrasts, stops, words
+from quorra.agent.verifiers import claims
 
 _NEGATOR = re.compile(
-    r"\b(?:not|never|no(?!\s+(?:later|sooner|more|less|fewer)\s+than\b)(?!\.)|none|nobody|nothing|nowhere|neither|nor|without|cannot|hardly|"
+    r"\b(?:not(?! (?:even|only|just)\b)|never|no(?!\s+(?:later|sooner|more|less|fewer)\s+than\b)(?!\.)|none|nobody|nothing|nowhere|neither|nor|without|cannot|hardly|"
     r"\w+n['’]t|no longer|instead of|rather than|avoid\w*|refrain\w*|lacks?|free (?:of|from)|fails? to|away from|out of reach|unable|"
     r"(?:keep|leave|stay)s?\b[^.,;]{0,30}\bout(?: of)?|nor|stopp?(?:ed|s|ing)? (?=\w+ing))\b",
     re.IGNORECASE,
 )
+_PRONOUN = re.compile(r"\W*(?:(?:and|but|so|because|since|as|if|when)\s+)?(it|they|those|these|that|he|she|them)\b", re.IGNORECASE)
 _EXCEPTION = re.compile(
     r"\b(?:except(?:ing|ion)?|unless|apart from|but not|other than|with the exception|excluding)\b", re.IGNORECASE
 )
@@ -66,15 +69,27 @@ class Unit:
 
 @cache
 def units(text: str) -> tuple[Unit, ...]:
-    """Cuts a sentence where a negation stops reaching."""
-    marks = [0, *(match.start() for match in _STRONG.finditer(text)), len(text)]
-    parts = [text[a:b] for a, b in zip(marks, marks[1:], strict=False) if text[a:b].strip(" ,;:()—–.")]
-    return tuple(Unit(part, read(part).stems, read(part).quantities, negative(part)) for part in parts)
+    """Cuts a sentence where a negation stops reaching; a stretch that begins with a pronoun knows what it stands for."""
+    cuts = [0, *(match.start() for match in _STRONG.finditer(text)), len(text)]
+    found: list[Unit] = []
+    for part in (text[a:b] for a, b in pairwise(cuts)):
+        if part.strip(" ,;:()—–."):
+            leaning = _PRONOUN.match(part) if found else None
+            lent = _meant(found[-1].text, thing=leaning[1].lower() not in {"he", "she"}) if leaning else frozenset()
+            stems = read(part).stems | {word.lower for word in words(part) if word.lower in _DIRECTED}
+            found.append(Unit(part, stems | lent, read(part).quantities, negative(part)))
+    return tuple(found)
+
+
+def _meant(text: str, *, thing: bool) -> frozenset[str]:
+    """Guesses what a pronoun after a stretch stands for: its subject and, for a thing, its last word."""
+    last = [word.stem for word in read(text).content][-1:] if thing else []
+    return frozenset(last) | (frozenset() if claims.orders(text) else claims.subject(text))
 
 
 def negative(text: str) -> bool:
-    """Tells whether a stretch says no, two negations making a yes."""
-    return len(_NEGATOR.findall(text)) % 2 == 1
+    """Tells whether a stretch says no."""
+    return bool(_NEGATOR.search(text))
 
 
 def excepts(text: str) -> bool:
@@ -105,29 +120,32 @@ def disagrees(draft: str, source: str) -> str | None:
     if excepts(source) and not excepts(draft):
         return "an exception is dropped"
     turned = turned_round(draft, source)
-    opposed = opposites(words(draft), words(source))
-    if turned and not opposed:
+    if turned and not opposites(words(draft), words(source)):
         return "it turns the relation round"
     theirs = units(source)
     for unit in units(draft):
-        if _against(unit, theirs, flipped=bool(opposed % 2) and not turned):
+        if _against(unit, theirs, turned=turned):
             return "it says the opposite"
     return _force(draft, source, _nearest(draft, theirs))
 
 
-def _against(unit: Unit, theirs: tuple[Unit, ...], *, flipped: bool) -> bool:
+def _against(unit: Unit, theirs: tuple[Unit, ...], *, turned: bool) -> bool:
     """Tells whether a stretch says yes to words that the source only says no to, or the other way round."""
-    said = [mark for mark in (*unit.stems, *unit.quantities) if any(other.holds(mark) for other in theirs)]
+    near = _nearest(unit.text, theirs)
+    flipped = bool(opposites(words(unit.text), words(near.text)) % 2) and not turned
+    marks: list[str | Quantity] = [*unit.stems, *unit.quantities]
+    said = [mark for mark in marks if any(other.holds(mark) for other in theirs)]
     denied = [mark for mark in said if not any(other.holds(mark) for other in theirs if not other.negative)]
-    negative = unit.negative != flipped
     if not said:
-        return negative and not any(other.negative for other in theirs)
-    return not denied if negative else bool(denied)
+        return unit.negative and not any(other.negative for other in theirs)
+    if flipped:
+        return unit.negative == near.negative
+    return not denied if unit.negative else bool(denied)
 
 
 def _nearest(draft: str, theirs: tuple[Unit, ...]) -> Unit:
     reading = read(draft)
-    marks = (*reading.stems, *reading.quantities)
+    marks: list[str | Quantity] = [*reading.stems, *reading.quantities]
     return max(theirs, key=lambda unit: sum(unit.holds(mark) for mark in marks), default=Unit("", frozenset(), (), False))
 
 
@@ -148,12 +166,19 @@ def turned_round(draft: str, source: str) -> bool:
     """Tells whether two named things, or the two sides of a comparison, have changed places."""
     sides = _than(draft), _than(source)
     if sides[0] and sides[1]:
-        (left, right), (ours, theirs) = sides
+        (left, right), (ours, theirs) = sides[0], sides[1]
         return len(left & theirs) + len(right & ours) > len(left & ours) + len(right & theirs)
     first, second = _order(draft, source), _order(source, draft)
     if len(first) < 2 or first == second or sorted(first) != sorted(second):
         return False
-    return _passive(draft) == _passive(source) and not _listed(source, second)
+    return _passive(draft) == _passive(source) and bool(_between(draft, first) & _between(source, second))
+
+
+def _between(text: str, names: list[str]) -> frozenset[str]:
+    """Gives what stands between the first and the last of some names."""
+    places = [word.start for word in words(text) if word.lower.removesuffix("'s") in names]
+    inside = (word for word in read(text).content if places[0] < word.start < places[-1])
+    return frozenset(word.stem for word in inside if word.lower.removesuffix("'s") not in names)
 
 
 def _than(text: str) -> tuple[set[str], set[str]] | None:
@@ -174,12 +199,6 @@ def _order(text: str, other: str) -> list[str]:
 
 def _passive(text: str) -> bool:
     return bool(re.search(r"\b(?:by|from)\s+(?:[a-z]+\s+)?[A-Z]", text))
-
-
-def _listed(text: str, names: list[str]) -> bool:
-    return bool(
-        re.search(r"\b(?:and|or|,)\s+".join(re.escape(name) for name in names), text.lower().replace(", ", " , "))
-    )
 
 
 def sided(text: str, start: int) -> str:

@@ -1,7 +1,7 @@
 """Which words a number belongs to, where a sentence states several of one kind."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -9,18 +9,19 @@ from itertools import pairwise
 
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import Reading, known, read
-from quorra.agent.reading.words import light
+from quorra.agent.reading.words import Word, contrasts, light, siblings, words
 from quorra.agent.verifiers import claims
-from quorra.agent.verifiers.polarity import sided
+from quorra.agent.verifiers.polarity import negative, sided
 
 _CUT = re.compile(r"[,;:()/|–—]\s?|\.\s|\s(?:and|but|or|while|whereas|then|plus|versus)\s", re.IGNORECASE)
 _PREPOSITION = re.compile(r"\b(?:with|at|for|on|in|by|from|under|of|to|until)\b", re.IGNORECASE)
 _TIED = re.compile(r"\W*(?:(?:to|until|till|and|or|and then)\W+)?(?:the\W+)?", re.IGNORECASE)
 _CLAUSE = re.compile(
     r"(?:[;:]\s+|\.\s+|,\s+(?:and|but|while|whereas)\s+|,\s+|\s+(?:and|but|while|whereas)\s+)"
-    r"(?=(?:the|an?|our|its|his|her|their|my|your|[A-Z]\w+|\w+s)\s+(?:\w+\s+){0,3}?"
+    r"(?!(?:to|in|on|at|by|for|with|of|which|who|that|where|when|if|it|they|he|she|we|you|also|then|not|never|is|are|was|were|has|have|can|may|must)\b)"
+    r"(?=(?:[\w'’-]+\s+){1,4}?"
     r"(?:is|are|was|were|has|have|had|does|do|did|can|could|may|must|will|would|should|needs?|costs?|takes?|runs?|holds?|gets?|goes|go"
-    r"|comes?|pays?|uses?|lasts?|starts?|ends?|opens?|closes?|belongs?|weighs?|stands?|hangs?|lies|lie|keeps?|plays?|leaves?|arrives?)\b)",
+    r"|comes?|pays?|uses?|lasts?|starts?|ends?|opens?|closes?|belongs?|weighs?|stands?|hangs?|lies|lie|keeps?|plays?|leaves?|arrives?)\b)"
 )
 _Marks = tuple[tuple[int, str], ...]
 
@@ -48,6 +49,20 @@ def anchors(reading: Reading) -> tuple[Quantity, ...]:
     return (*reading.quantities, *named)
 
 
+def _opposed(claim: Reading, source: Reading) -> Iterator[tuple[Quantity, Quantity, Quantity]]:
+    """Gives the claim's words whose opposite or like the source has too, with both places there."""
+    there = {word.stem: word for word in words(source.text)}
+    said = {word.stem for word in words(claim.text)}
+    for word in words(claim.text):
+        against = (contrasts().get(word.stem, frozenset()) | siblings().get(word.stem, frozenset())) - said
+        for other in against & there.keys() if word.stem in there else ():
+            yield _named(word), _named(there[word.stem]), _named(there[other])
+
+
+def _named(word: Word) -> Quantity:
+    return Quantity("name", word.stem, word.start, word.end, word.text)
+
+
 def misplaced(claim: Reading, source: Reading, question: Reading) -> str | None:
     """Names a statement of the claim that belongs to something else in the source; None where all are in place."""
     asked = _translated(marks(question), question, source)
@@ -61,6 +76,9 @@ def misplaced(claim: Reading, source: Reading, question: Reading) -> str | None:
         if mine[one] and not fits:
             return one.text
         if any(_swapped(one, other, claim, source, mine) for other in paired):
+            return one.text
+    for one, own, rival in () if negative(claim.text) else _opposed(claim, source):
+        if _apart(source.text, own, rival) and not _fits(own, [rival], source, _said(one, claim, source), asked):
             return one.text
     return None
 
@@ -149,10 +167,15 @@ def _placed(
     taken: Sequence[Quantity],
 ) -> bool:
     rivals = _rivals(one, own, source)
+    return _fits(own, [rival for rival in rivals if rival not in taken], source, said, asked)
+
+
+def _fits(
+    own: Quantity, rivals: Sequence[Quantity], source: Reading, said: frozenset[str], asked: frozenset[str]
+) -> bool:
+    """Tells whether the claim's words are those of the statement's own stretch and not of a rival's."""
     here = _words(own, source, [own, *rivals])
     for rival in rivals:
-        if rival in taken:
-            continue
         there = _words(rival, source, [own, *rivals])
         later = rival.start > own.start
         judged = _taken(here, there, said, later)
@@ -211,11 +234,15 @@ def mixed(claim: Reading, source: Reading) -> bool:
     for clause in clauses:
         others = [other for other in clauses if other is not clause]
         elsewhere = frozenset[str]().union(*(other.stems for other in others))
-        told = [mark for mark in clause.stems - clause.subject if known(mark, claim.stems) and not known(mark, elsewhere)]
+        told = [mark for mark in clause.stems - clause.subject if known(mark, claim.stems) and not _said_of(mark, elsewhere)]
         rivals = [mark for other in others if other.stems - other.subject for mark in other.subject - clause.stems]
         if told and clause.subject and not _any(clause.subject, claim.stems) and _any(rivals, claim.stems):
             return True
     return False
+
+
+def _said_of(mark: str, elsewhere: frozenset[str]) -> bool:
+    return known(mark, elsewhere) or bool(contrasts().get(mark, frozenset()) & elsewhere)
 
 
 @dataclass(frozen=True, slots=True)
