@@ -24,7 +24,7 @@ def timed(name: str, **labels: str) -> Iterator[None]:
         yield
     finally:
         count(f"{name}_seconds_total", perf_counter() - start, **labels)
-        count(f"{name}_total", **labels)
+        count(f"{name}_total", 1, **labels)
 
 
 def counts() -> Mapping[tuple[str, tuple[tuple[str, str], ...]], float]:

@@ -1,0 +1,167 @@
+"""The command line as programs read it: one JSON object, the right exit code, never a traceback."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BOILER = "---\ntitle: Boiler\n---\n# Boiler\n\nThe boiler is an AX-20 and its pressure is 1.5 bar.\n"
+
+
+@dataclass
+class Said:
+    code: int
+    fields: dict[str, Any]
+    errors: str
+
+
+def quorra(*words: str, text: str | None = None, at: Path | None = None) -> Said:
+    command = [sys.executable, "-m", "quorra", *words, "--json"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=False, cwd=at)
+    assert "Traceback" not in done.stderr, done.stderr
+    return Said(done.returncode, json.loads(done.stdout), done.stderr)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("home")
+    assert quorra("init", str(place), "--empty").code == 0
+    assert quorra("note", "household/boiler", "--home", str(place), text=BOILER).fields["outcome"] == "applied"
+    return place
+
+
+def test_sync_says_how_far_it_is(home: Path):
+    said = quorra("sync", "--home", str(home))
+    assert said.code == 0
+    assert set(said.fields) == {
+        "commit", "dirty", "documents", "passages", "embedded", "reused", "pending", "problems", "seconds",
+    }  # fmt: skip
+    assert said.fields["documents"] == 2
+    assert said.fields["pending"] == 0
+
+
+def test_a_hit_names_where_its_text_stands(home: Path):
+    said = quorra("search", "-k", "3", "--", "boiler pressure", "--home", str(home))
+    hit = said.fields["hits"][0]
+    assert (hit["path"], hit["lines"], hit["heading"]) == ("household/boiler.md", [6, 6], "Boiler")
+    assert hit["commit"] == said.fields["commit"]
+    git = ["git", "-C", str(home), "show", f"{hit['commit']}:vault/{hit['path']}"]
+    assert subprocess.run(git, capture_output=True, text=True, check=True).stdout == BOILER
+
+
+def test_a_saved_note_is_found_before_it_is_committed(home: Path):
+    file = home / "vault" / "new.md"
+    file.write_text("# Zither\n\nThe zither lies in the attic.\n")
+    quorra("sync", "--for", "0", "--home", str(home))
+    hit = quorra("search", "--mode", "words", "zither", "--home", str(home)).fields["hits"][0]
+    file.unlink()
+    quorra("sync", "--for", "0", "--home", str(home))
+    assert (hit["path"], hit["commit"]) == ("new.md", None)
+    assert quorra("search", "--mode", "words", "zither", "--home", str(home)).fields["hits"] == []
+
+
+def test_an_empty_question_is_no_error(home: Path):
+    said = quorra("search", "", "--home", str(home))
+    assert (said.code, said.fields["hits"], said.fields["reason"]) == (0, [], "empty_query")
+
+
+def test_an_answer_carries_its_citation(home: Path):
+    said = quorra("ask", "What is the pressure of the boiler?", "--home", str(home))
+    assert said.code == 0
+    assert set(said.fields) == {"outcome", "answer", "citations", "model", "timings"}
+    assert said.fields["outcome"] == "quoted"
+    assert "1.5 bar" in said.fields["answer"]
+    assert set(said.fields["citations"][0]) == {"n", "path", "lines", "commit", "blob", "quote"}
+
+
+def test_a_model_that_is_away_is_exit_3(home: Path):
+    said = quorra("ask", "What is the pressure?", "--model", "openai:http://127.0.0.1:9/v1#x", "--home", str(home))
+    assert (said.code, said.fields["outcome"]) == (3, "model_away")
+
+
+def test_read_gives_the_note_now_and_then(home: Path):
+    now = quorra("read", "household/boiler", "--home", str(home)).fields
+    assert (now["path"], now["metadata"], now["body"]) == (
+        "household/boiler.md", {"title": "Boiler"}, BOILER.split("---\n", 2)[2],
+    )  # fmt: skip
+    then = quorra("read", f"household/boiler@{now['commit']}", "--home", str(home)).fields
+    assert then["blob"] == now["blob"]
+
+
+def test_a_stale_write_writes_nothing(home: Path):
+    said = quorra("note", "household/boiler", "--expect", "0" * 40, "--home", str(home), text="gone")
+    assert (said.code, said.fields["outcome"]) == (1, "stale")
+    assert (home / "vault/household/boiler.md").read_text() == BOILER
+
+
+def test_a_broken_note_is_refused_with_its_issues(home: Path):
+    said = quorra("note", "bad", "--home", str(home), text="---\na: [1\n---\nx\n")
+    assert (said.code, said.fields["outcome"]) == (1, "refused")
+    assert "frontmatter-invalid" in {issue["code"] for issue in said.fields["issues"]}
+    assert not (home / "vault/bad.md").exists()
+
+
+@pytest.mark.parametrize("path", ["../out", "/etc/passwd", "a/../../b", ".hidden/x", "a//b", "x\x01y/.git/z"])
+def test_a_way_out_of_the_vault_is_refused(home: Path, path: str):
+    said = quorra("note", path, "--home", str(home), text="x")
+    assert said.code == 1
+    assert said.fields.get("outcome") == "refused" or said.fields["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "name"),
+    [
+        (["read", "nowhere"], 1, "no_note"),
+        (["read", "household/boiler@nonsense"], 1, None),
+        (["search"], 2, "usage"),
+        (["search", "x", "-k", "many"], 2, "usage"),
+        (["frobnicate"], 2, "usage"),
+        (["evals", "run", "nowhere"], 1, "suite"),
+        (["ask", "x", "--model", "no-such-model"], 1, None),
+    ],
+)
+def test_what_fails_says_so_in_one_object(home: Path, words: list[str], code: int, name: str | None):
+    said = quorra(*words, *([] if words[0] == "frobnicate" else ["--home", str(home)]))
+    assert said.code == code
+    error = said.fields["error"]
+    assert set(error) == {"code", "message", "next"}
+    assert name in (None, error["code"])
+
+
+def test_no_home_is_said_plainly(tmp_path: Path):
+    said = quorra("search", "x", at=tmp_path)
+    assert (said.code, said.fields["error"]["code"]) == (1, "no_home")
+
+
+def test_a_home_is_made_once(home: Path):
+    said = quorra("init", str(home))
+    assert (said.code, said.fields["error"]["code"]) == (1, "unfit")
+
+
+def test_a_folder_of_notes_becomes_a_home_unchanged(tmp_path: Path):
+    (tmp_path / "Daily").mkdir()
+    notes = {"Daily/2026-11-30.md": "wrote to [[Mira]]\r\n", "Mira.md": "# Mira\n", ".obsidian/app.json": "{}"}
+    for path, text in notes.items():
+        file = tmp_path / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(text.encode())
+    assert quorra("init", str(tmp_path), "--vault", ".").code == 0
+    assert {path: (tmp_path / path).read_bytes().decode() for path in notes} == notes
+    found = quorra("links", "Daily/2026-11-30", "--home", str(tmp_path)).fields
+    assert found["out"][0]["resolves"] == "Mira.md"
+    assert quorra("search", "--mode", "words", "Mira", "--home", str(tmp_path)).fields["hits"]
+
+
+def test_evals_measure_a_suite(home: Path, tmp_path: Path):
+    suite = tmp_path / "suite"
+    suite.mkdir()
+    case = {"id": "a", "question": "boiler pressure", "relevant": {"household/boiler.md": 1}, "expect": ["1.5 bar"]}
+    (suite / "cases.jsonl").write_text(json.dumps(case) + "\n")
+    said = quorra("evals", "run", str(suite), "--answers", "--home", str(home))
+    assert said.fields["metrics"]["hybrid"] == {"recall@5": 1.0, "recall@10": 1.0, "mrr": 1.0, "ndcg@10": 1.0}
+    assert said.fields["cases"][0]["passed"] is True
+    assert said.fields["answers"]["right"] == 1
