@@ -65,7 +65,7 @@ def test_a_patched_index_is_what_git_makes(
     gone = data.draw(st.sets(st.sampled_from(sorted(first))))
     added = {path for path in more if fits((first - gone) | {path}) and path not in first and fits(first | {path})}
     added = added if fits(added) else set()
-    files: dict[str, bytes | None] = {path: None for path in gone}
+    files: dict[str, bytes | None] = dict.fromkeys(gone)
     files |= {path: b"new " + path.encode() for path in added}
     if files:
         outcome = write(ledger, files)
