@@ -16,7 +16,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from quorra.vault.links import wikilink
 from quorra.vault.note import Issue, Link, LinkKind, Severity, Span
 
-_LARGEST = 20_000
+_LARGEST = 20_000  # values, aliases written out; a thousand characters of text count as one more
 _DEEPEST = 100
 _LONGEST = 25
 _EXACT = 2**53
@@ -224,6 +224,7 @@ class _Reading:
 
     def scalar(self, node: ScalarNode, entity: bool) -> Any:
         tag, value = node.tag, node.value
+        self.left -= len(value) >> 10
         if "[[" in value and "]]" in value:
             self.linked(node)
         elif entity and value:

@@ -9,7 +9,15 @@ from typing import Any
 from quorra.vault import frontmatter, markdown
 from quorra.vault.note import Block, Heading, Issue, Note, Span
 
-_DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_MONTH = f"(?P<month>{'|'.join(_MONTHS)})[a-z]*\\.?"
+_DAY = r"(?<!\d)(?P<day>\d\d?)(?:st|nd|rd|th)?"
+_DAYS = (
+    re.compile(r"(?<!\d)(?P<year>\d{4})(?P<sign>[-/])(?P<month>\d\d)(?P=sign)(?P<day>\d\d)(?!\d)"),
+    re.compile(rf"{_DAY}\s(?:of\s)?{_MONTH},?\s(?P<year>\d{{4}})(?!\d)", re.IGNORECASE),
+    re.compile(rf"\b{_MONTH}\s{_DAY},?\s(?P<year>\d{{4}})(?!\d)", re.IGNORECASE),
+)
 _DATES = ("date", "created", "updated")
 
 
@@ -57,7 +65,8 @@ def _decode(raw: bytes) -> tuple[str, list[Issue]]:
         message = "The file is UTF-16; it is read as such, but UTF-8 is what every tool here writes."
         return raw.decode("utf-16", "replace"), [Issue("warning", "not-utf8", 1, message)]
     try:
-        return raw.decode("utf-8-sig"), []
+        text = raw.decode()
+        return text[1:] if text[:1] == "\ufeff" else text, []
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         message = "The file is not UTF-8; the odd bytes are read as Windows-1252 and kept as they are."
@@ -81,18 +90,22 @@ def _title(written: Any, salvaged: str, headings: list[Heading]) -> str:
 
 
 def _date(metadata: Mapping[str, Any], title: str) -> str | None:
+    """Gives the first day that the fields for it, or else the title, name in digits or in English words."""
     for value in (*map(metadata.get, _DATES), title):
-        if isinstance(value, str) and (found := _DAY.search(value)) and _real(found[0]):
-            return found[0]
+        if isinstance(value, str) and _YEAR.search(value):
+            for form in _DAYS:
+                if (found := form.search(value)) and (day := _day(found)):
+                    return day
     return None
 
 
-def _real(day: str) -> bool:
+def _day(found: re.Match[str]) -> str | None:
+    month = found["month"].lower()
     try:
-        date.fromisoformat(day)
+        number = int(month) if month.isdecimal() else _MONTHS.index(month) + 1
+        return date(int(found["year"]), number, int(found["day"])).isoformat()
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _tags(value: Any) -> tuple[str, ...]:
