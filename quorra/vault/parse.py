@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from quorra.vault import frontmatter, markdown
 from quorra.vault.note import Block, Heading, Issue, Note, Span
+from quorra.vault.reading import frontmatter, markdown
 
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]

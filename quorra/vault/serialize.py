@@ -6,8 +6,9 @@ from datetime import date
 from typing import Any
 
 from quorra.errors import QuorraError
-from quorra.vault import frontmatter, parse
+from quorra.vault import parse
 from quorra.vault.note import Note
+from quorra.vault.reading import frontmatter
 
 _ORDER = ("title", "created", "updated", "tags", "entities")
 _PLAIN = re.compile(r"[^\W_](?:[^:#\n]|:(?=\S)|(?<=\S)#)*")

@@ -5,7 +5,8 @@ import json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from quorra.vault import frontmatter, links, parse, serialize, validate
+from quorra.vault import links, parse, serialize, validate
+from quorra.vault.reading import frontmatter
 
 PIECES = st.sampled_from(
     [

@@ -1,0 +1,1 @@
+"""Reads the two languages of a note: the YAML above and the Markdown below."""
