@@ -1,0 +1,80 @@
+"""The database opens, migrates and refuses what it should."""
+
+import sqlite3
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from quorra.state import database
+from quorra.state.database import Migration, StateError
+
+FIRST = Migration(1, "first", "CREATE TABLE a (x TEXT) STRICT; INSERT INTO a VALUES ('a;b'); -- the end;\n")
+SECOND = Migration(2, "second", "ALTER TABLE a ADD COLUMN y INTEGER DEFAULT 2;")
+
+
+def test_a_new_database_has_every_migration_and_is_private(tmp_path: Path):
+    path = tmp_path / ".quorra" / "state.db"
+    connection = database.open(path)
+    done = connection.execute("SELECT number FROM migrations ORDER BY number").fetchall()
+    assert [row["number"] for row in done] == [step.number for step in database.migrations()]
+    pragmas = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "secure_delete")}
+    assert pragmas == {"journal_mode": "wal", "secure_delete": 1}
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_later_migrations_are_added_to_what_is_there(tmp_path: Path):
+    path = tmp_path / "state.db"
+    database.open(path, [FIRST]).close()
+    connection = database.open(path, [FIRST, SECOND])
+    assert tuple(connection.execute("SELECT x, y FROM a").fetchone()) == ("a;b", 2)
+    connection.close()
+    database.open(path, [FIRST, SECOND]).close()
+
+
+def test_a_newer_database_is_refused(tmp_path: Path):
+    path = tmp_path / "state.db"
+    database.open(path, [FIRST, SECOND]).close()
+    with pytest.raises(StateError, match="newer Quorra"):
+        database.open(path, [FIRST])
+
+
+def test_a_changed_migration_is_refused(tmp_path: Path):
+    path = tmp_path / "state.db"
+    database.open(path, [FIRST]).close()
+    with pytest.raises(StateError, match="0001"):
+        database.open(path, [Migration(1, "first", FIRST.sql + " ")])
+
+
+def test_a_migration_that_fails_leaves_nothing(tmp_path: Path):
+    path = tmp_path / "state.db"
+    database.open(path, [FIRST]).close()
+    with pytest.raises(StateError):
+        database.open(path, [FIRST, Migration(2, "bad", "CREATE TABLE b (x TEXT); INSERT INTO nothing VALUES (1);")])
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT count(*) FROM migrations").fetchone() == (1,)
+    assert connection.execute("SELECT name FROM sqlite_master WHERE name = 'b'").fetchone() is None
+
+
+def test_a_file_that_is_no_database_is_said(tmp_path: Path):
+    path = tmp_path / "state.db"
+    path.write_bytes(b"not a database" * 100)
+    with pytest.raises(StateError, match=r"state\.db"):
+        database.open(path)
+    assert path.read_bytes() == b"not a database" * 100
+
+
+def test_many_open_a_new_one_at_once(tmp_path: Path):
+    def work(_: int) -> None:
+        database.open(tmp_path / "state.db").close()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+
+
+def test_a_gap_in_the_migrations_is_said(tmp_path: Path):
+    (tmp_path / "0001_a.sql").write_text("")
+    (tmp_path / "0003_c.sql").write_text("")
+    with pytest.raises(StateError, match="0002"):
+        database.migrations(tmp_path)
