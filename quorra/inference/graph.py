@@ -184,7 +184,8 @@ def reference(tensors: Tensors, ids: Sequence[int]) -> Floats:
     for layer in range(LAYERS):
         state = _reference_layer(f"encoder.layer.{layer}.", state, dense, norm)
     mean = state.mean(axis=0)
-    return mean / np.linalg.norm(mean)
+    unit: Floats = mean / np.linalg.norm(mean)
+    return unit
 
 
 def _reference_layer(

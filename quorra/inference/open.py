@@ -67,7 +67,7 @@ def override(text: str, model: Model, places: Sequence[Path]) -> Model:
 
 
 def _file(text: str, places: Sequence[Path]) -> Path:
-    for place in places:
+    for place in [Path("/")] if Path(text).is_absolute() else places:
         for path in (place / text, place / f"{text}.gguf"):
             if text and path.is_file():
                 return path.resolve()

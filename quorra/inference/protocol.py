@@ -55,8 +55,9 @@ class Delta:
 class Usage:
     """What one generation cost; ``evaluated`` counts prompt tokens not served from the cache.
 
-    ``finish`` is ``stop``, ``length``, ``cancelled``, or ``empty`` for a reply that
-    ended by itself without a visible word.
+    Both counts of the prompt are 0 where a server doesn't tell them. ``finish`` is
+    ``stop``, ``length``, ``cancelled``, or ``empty`` for a reply that ended by
+    itself without a visible word.
     """
 
     prompt: int

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 CONNECT = 5.0
 
 
+def plain(text: str) -> str:
+    """Replaces lone surrogates, which no request can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """An address, a key (may be empty) and the seconds it may stay silent; nothing is read from the environment."""

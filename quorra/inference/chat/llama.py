@@ -142,4 +142,5 @@ def _texts(model: _Loaded, sampler: "Sampler") -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for token in model.context.follow(sampler):
         yield decoder.decode(model.weights.piece(token))
-    yield decoder.decode(b"", final=True)
+    if rest := decoder.decode(b"", final=True):
+        yield rest

@@ -12,7 +12,7 @@ from typing import Any
 
 from quorra.errors import QuorraError
 from quorra.inference.protocol import Abilities, Delta, Message, Style, Usage
-from quorra.inference.server import Server
+from quorra.inference.server import Server, plain
 from quorra.inference.stream import Cleaner, Reply, speak
 
 TICK = 0.05
@@ -47,7 +47,7 @@ class Remote:
     ) -> Reply:
         """Starts a reply; raises ModelAway or GenerationFailed when it is iterated."""
         request = {
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "messages": [{"role": message.role, "content": plain(message.content)} for message in messages],
             "max_tokens": max_tokens,
             "temperature": temperature,
         }

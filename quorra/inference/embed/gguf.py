@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from quorra.inference.chat.engine import Context, Weights
 
 EDGE = 1 << 20
+CHARACTERS = 16_384
 
 
 class Gguf:
@@ -55,7 +56,7 @@ class Gguf:
             weights, context = self._load()
             vectors = np.zeros((len(texts), weights.width), np.float32)
             for row, text in enumerate(texts):
-                vector = context.embedding(weights.whole(text) or weights.whole("."))
+                vector = context.embedding(weights.whole(text[:CHARACTERS]) or weights.whole("."))
                 vectors[row] = vector / max(float(np.linalg.norm(vector)), 1e-12)
             return vectors
 

@@ -1,73 +1,102 @@
 """all-MiniLM-L6-v2 in this process, on onnxruntime: the embedded default."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from quorra.inference.packaged import AS_IT_COMES, TOKENIZER, digest
-from quorra.inference.protocol import Vectors
+from quorra.inference.packaged import GRAPH, TOKENIZER, digest
+from quorra.inference.protocol import ModelAway, Vectors
 
 LONGEST = 256
+CHARACTERS = 16_384
+
+
+class _Loaded(NamedTuple):
+    session: Any
+    tokenizer: Any
+    pool: ThreadPoolExecutor
 
 
 class MiniLM:
     """Mean-pooled, unit-length vectors; each text runs alone, as quantized activations depend on their batch.
 
     ``threads`` workers of one thread each share one session. Texts are read up
-    to 256 tokens, as the model was trained.
+    to 256 tokens, as the model was trained. The graph is the one that set-up
+    builds; its name and width are known without loading it.
     """
 
     dim = 384
 
-    def __init__(self, graph: Path | None = None, threads: int = 0) -> None:
-        self._graph = graph or AS_IT_COMES.path()
-        self.name = f"all-MiniLM-L6-v2-{digest(self._graph)[:12]}"
+    def __init__(self, graph: Path = GRAPH, threads: int = 0) -> None:
+        self._graph = graph
         self._workers = threads or len(os.sched_getaffinity(0))
         self._lock = Lock()
-        self._loaded: tuple[Any, Any, ThreadPoolExecutor] | None = None
+        self._loaded: _Loaded | None = None
+
+    @cached_property
+    def name(self) -> str:
+        """The model with a hash of its graph; raises ModelAway where set-up has not built it."""
+        self._there()
+        return f"all-MiniLM-L6-v2-{digest(self._graph)[:12]}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Gives one row a text; the model is loaded by the first call."""
-        session, tokenizer, pool = self._load()
+        loaded = self._load()
         vectors = np.empty((len(texts), self.dim), np.float32)
-
-        def work(share: int) -> None:
-            for row in range(share, len(texts), self._workers):
-                ids = np.array([tokenizer.encode(texts[row]).ids], np.int64)
-                vectors[row] = _pooled(session, ids)
-
-        list(pool.map(work, range(min(self._workers, len(texts)))))
+        rows = iter(range(len(texts)))
+        workers = min(self._workers, len(texts))
+        if workers == 1:
+            _work(loaded, texts, rows, vectors)
+        else:
+            list(loaded.pool.map(lambda worker: _work(loaded, texts, rows, vectors), range(workers)))
         return vectors
 
     def close(self) -> None:
         """Frees the model; the next use loads it again."""
         with self._lock:
             if self._loaded:
-                self._loaded[2].shutdown()
+                self._loaded.pool.shutdown()
             self._loaded = None
 
-    def _load(self) -> tuple[Any, Any, ThreadPoolExecutor]:
+    def _there(self) -> None:
+        if not self._graph.is_file():
+            raise ModelAway(f"The embedding graph {self._graph} is not built.", "Run: make setup")
+
+    def _load(self) -> _Loaded:
         with self._lock:
             if self._loaded is None:
-                import onnxruntime
-                from tokenizers import Tokenizer
-
-                options = onnxruntime.SessionOptions()
-                options.intra_op_num_threads = options.inter_op_num_threads = 1
-                session = onnxruntime.InferenceSession(self._graph, options, providers=["CPUExecutionProvider"])
-                tokenizer = Tokenizer.from_file(str(TOKENIZER.path()))
-                tokenizer.no_padding()
-                tokenizer.enable_truncation(LONGEST)
-                self._loaded = session, tokenizer, ThreadPoolExecutor(self._workers)
+                self._there()
+                self._loaded = _Loaded(_session(self._graph), _tokenizer(), ThreadPoolExecutor(self._workers))
             return self._loaded
 
 
-def _pooled(session: Any, ids: Any) -> Vectors:
-    feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-    mean: Vectors = session.run(None, feed)[0][0].mean(axis=0)
-    return mean / np.float32(np.linalg.norm(mean))
+def _work(loaded: _Loaded, texts: Sequence[str], rows: Iterator[int], vectors: Vectors) -> None:
+    """Embeds row after row until none is left; workers share ``rows``, so a long text holds up nobody."""
+    for row in rows:
+        text = texts[row][:CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+        ids = np.array([loaded.tokenizer.encode(text).ids], np.int64)
+        vectors[row] = loaded.session.run(None, {"ids": ids})[0][0]
+
+
+def _session(graph: Path) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def _tokenizer() -> Any:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(TOKENIZER.path()))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(LONGEST)
+    return tokenizer

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from quorra.inference.protocol import ModelAway, Vectors
-from quorra.inference.server import Server
+from quorra.inference.server import Server, plain
 
 BATCH = 16
 LONGEST = 8000
@@ -46,7 +46,7 @@ class RemoteEmbedder:
     def _batch(self, texts: Sequence[str]) -> Vectors:
         import openai
 
-        asked = [text[:LONGEST] if text.strip() else "." for text in texts]
+        asked = [plain(text[:LONGEST]) if text.strip() else "." for text in texts]
         with self._server.client() as client:
             try:
                 data = client.embeddings.create(model=self._model, input=asked, encoding_format="float").data
