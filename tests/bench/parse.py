@@ -76,6 +76,8 @@ def each(work: Callable[[Any], object], over: list[Any]) -> Callable[[], None]:
 def main() -> None:
     """Times every part in turn and prints one line of JSON last."""
     paths = sorted((SHARED / "vaults").rglob("*.md"))
+    if not paths:
+        sys.exit(f"There are no vaults at {SHARED}; set QUORRA_SHARED.")
     texts = [path.read_bytes().decode("utf-8-sig") for path in paths]
     parts = [split(text) for text in texts]
     blocks = [block for block, _ in parts if block]
