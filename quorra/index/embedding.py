@@ -1,11 +1,11 @@
 """Embeds what is pending: outside the lock, into the cache, and from there into the tables in short batches."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from time import perf_counter
 
 from quorra.index.catch_up import Writer
-from quorra.index.intake import passages
 from quorra.index.store import manifest as manifests
 from quorra.index.store.cache import Vectors
 from quorra.index.store.manifest import Manifest
@@ -45,7 +45,7 @@ def run(
             embedded += count
             manifest = _add(writer, place, embedder, vectors)
             progress(f"{manifest.pending} passages to embed")
-    return Done(manifest, embedded, reused)
+    return Done(tidy(writer, False), embedded, reused)
 
 
 def _missing(writer: Writer, manifest: Manifest, place: str) -> dict[Spot, str]:
@@ -83,40 +83,54 @@ def _batches(
 
 def _adopt(writer: Writer, embedder: Embedder) -> Manifest:
     """Makes the tables ready for this embedder's vectors; those of another one go."""
-    from quorra.index.store import tables as store
+    from quorra.index.store import shelves
 
-    with manifests.locked(writer.folder):
-        base = manifests.read(writer.folder, passages.RECIPE)
-        assert base is not None
+    with _base(writer) as base:
         if base.embedder == embedder.name:
             return base
-        shelves = {}
-        for place, shelf in base.shelves.items():
-            table = writer.tables.write(place, shelf, embedder.dim)
-            store.give(table, embedder.dim)
-            shelves[place] = store.census(table, replace(shelf, loose=0, trained=False))
-        fresh = base.after(embedder=embedder.name, dim=embedder.dim, shelves=shelves)
-        manifests.publish(writer.folder, fresh)
-        return fresh
+        found = {}
+        for place in base.shelves:
+            shelf, table = shelves.opened(writer.tables, base, place)
+            found[place] = shelves.adopt(table, shelf, embedder.dim)
+        return writer.publish(base, embedder=embedder.name, dim=embedder.dim, shelves=found)
 
 
 def _add(writer: Writer, place: str, embedder: Embedder, vectors: Mapping[Spot, Vectors]) -> Manifest:
     """Adds the vectors whose passages are still there and have none."""
+    from quorra.index.store import shelves
     from quorra.index.store import tables as store
 
-    with manifests.locked(writer.folder):
-        base = manifests.read(writer.folder, passages.RECIPE)
-        assert base is not None
-        shelf = base.shelves.get(place)
-        if shelf is None or base.embedder != embedder.name:
+    with _base(writer) as base:
+        if place not in base.shelves or base.embedder != embedder.name:
             return base
         writer.steps("vectors")
-        table = writer.tables.write(place, shelf, base.dim)
+        shelf, table = shelves.opened(writer.tables, base, place)
         wanted = store.missing(table)
         fitting = {spot: vector for spot, vector in vectors.items() if spot in wanted}
-        store.add(table, None, fitting)
-        shelves = {**base.shelves, place: store.census(table, replace(shelf, loose=shelf.loose + len(fitting)))}
-        fresh = base.after(shelves=shelves)
-        writer.steps("publish")
-        manifests.publish(writer.folder, fresh)
-        return fresh
+        shelf = shelves.fill(table, shelf, (), None, fitting)
+        return writer.publish(base, shelves={**base.shelves, place: shelf})
+
+
+def tidy(writer: Writer, everything: bool) -> Manifest:
+    """Compacts the tables that need it, or all that were edited, and builds the vector indices that are due."""
+    from quorra.index.store import shelves
+
+    with _base(writer) as base:
+        found = dict(base.shelves)
+        for place, held in base.shelves.items():
+            if not (shelves.untrained(held) or (held.edits if everything else shelves.worn(held))):
+                continue
+            writer.steps("compact")
+            _, table = shelves.opened(writer.tables, base, place)
+            shelf = shelves.compact(table, held)
+            found[place] = shelves.train(table, shelf) if shelves.untrained(shelf) else shelf
+        return writer.publish(base, shelves=found) if found != dict(base.shelves) else base
+
+
+@contextmanager
+def _base(writer: Writer) -> Iterator[Manifest]:
+    """Holds the lock and gives the manifest that the next one follows."""
+    with manifests.locked(writer.folder):
+        base = writer.manifest()
+        assert base is not None
+        yield base

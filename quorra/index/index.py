@@ -6,20 +6,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from quorra.access.window import Window
 from quorra.index import catch_up, embedding
 from quorra.index.found import Found, Mode
-from quorra.index.intake import passages
+from quorra.index.intake import plan
 from quorra.index.intake.source import Source
 from quorra.index.search import Searcher
 from quorra.index.store import catalogue
-from quorra.index.store import manifest as manifests
 from quorra.index.store.cache import Cache
 from quorra.index.store.catalogue import Document
 from quorra.index.store.manifest import IndexBusy, Manifest
 from quorra.inference.protocol import Embedder
 from quorra.ledger.change import Snapshot
+
+if TYPE_CHECKING:
+    from quorra.index.store.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Index:
         *,
         steps: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._folder = folder
+        self.folder = folder
         self._source = source
         self._embedder = embedder
         self._writer = catch_up.Writer(folder, Cache(cache), source, steps)
@@ -72,7 +75,7 @@ class Index:
         snapshot = self._source.snapshot()
         manifest = self.manifest()
         reused = 0
-        if rebuild or not catch_up.current(manifest, snapshot):
+        if rebuild or not plan.current(manifest, snapshot):
             manifest, reused = self._writer.run(snapshot, wait, rebuild)
         assert manifest is not None
         return _report(manifest, 0, reused, perf_counter() - start)
@@ -92,6 +95,12 @@ class Index:
             return _report(manifest, 0, 0, perf_counter() - start)
         done = embedding.run(self._writer, manifest, embedder, seconds, progress)
         return _report(done.manifest, done.embedded, done.reused, perf_counter() - start)
+
+    def compact(self) -> Report:
+        """Makes every table as a rebuild would make it, so that scores no longer show its history."""
+        start = perf_counter()
+        manifest = embedding.tidy(self._writer, True)
+        return _report(manifest, 0, 0, perf_counter() - start)
 
     def search(
         self,
@@ -122,12 +131,17 @@ class Index:
 
     def manifest(self) -> Manifest | None:
         """Reads the last published manifest."""
-        return manifests.read(self._folder, passages.RECIPE)
+        return self._writer.manifest()
+
+    @property
+    def tables(self) -> "Tables":
+        """The LanceDB side, imported when first used."""
+        return self._writer.tables
 
     def documents(self) -> list[Document]:
         """Lists the notes that are indexed, ordered by path."""
         manifest = self.manifest()
-        return catalogue.documents(self._folder / manifest.catalogue) if manifest and manifest.catalogue else []
+        return catalogue.documents(self.folder / manifest.catalogue) if manifest and manifest.catalogue else []
 
     def readable(self) -> bool:
         """Tells whether a published index can be opened and asked."""
@@ -135,7 +149,7 @@ class Index:
         if manifest is None:
             return False
         for shelf in manifest.shelves.values():
-            self._writer.tables.read(shelf).count_rows()
+            self.tables.read(shelf).count_rows()
         return True
 
     def close(self) -> None:
@@ -147,11 +161,11 @@ class Index:
 
     @cached_property
     def _searcher(self) -> Searcher:
-        return Searcher(self._writer.tables, self._embedder)
+        return Searcher(self.tables, self._embedder)
 
     def _freshen(self, snapshot: Snapshot, wait: float) -> None:
         manifest = self.manifest()
-        if catch_up.current(manifest, snapshot):
+        if plan.current(manifest, snapshot):
             return
         with self._starting:
             if self._running is None or not self._running.is_alive():
@@ -163,7 +177,7 @@ class Index:
 
     def _quietly(self, snapshot: Snapshot) -> None:
         try:
-            self._writer.run(snapshot, 30.0, False)
+            self._writer.run(snapshot, 30.0)
         except IndexBusy:
             return
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from quorra.index.intake import terms
 from quorra.vault.note import Block, Note
@@ -55,8 +55,7 @@ class Cut:
     whole: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     heading: int
     visible: str
     extras: tuple[str, ...]

@@ -164,4 +164,15 @@ def _table(rows: Sequence[tuple[object, ...]], schema: "pa.Schema") -> "pa.Table
     import pyarrow as pa
 
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
-    return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema)
+    return pa.table([_array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema)
+
+
+def _array(values: Sequence[object], kind: "pa.DataType") -> "pa.Array":
+    """Makes a column; half a surrogate pair, which an escape in front matter can spell, becomes a question mark."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        clean = [value.encode(errors="replace").decode() if isinstance(value, str) else value for value in values]
+        return pa.array(clean, kind)

@@ -8,10 +8,12 @@ of its own, the same ones on both sides.
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 LONGEST = 40
 MOST = 64
 _READ = 20_000
+_MEMORY = 200_000
 
 _ODD = re.compile(
     r"[@#$]?[^\W_]++(?:[-._:/'’&+][^\W_]++)++[+#%]*|[@#$][^\W_]++[+#%]*|[^\W_]++[+#%]++|[A-Z]?[a-z]++[A-Z][A-Za-z]++"
@@ -37,10 +39,28 @@ _STOP = """
 STOP = frozenset(_STOP.split())
 
 
-def extras(text: str) -> Iterator[str]:
+class _Known(dict[str, tuple[str, ...]]):
+    """Remembers what each token adds, as the same ones come again and again."""
+
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        added = tuple(_added(token))
+        if len(token) <= LONGEST:
+            if len(self) > _MEMORY:
+                self.clear()
+            self[token] = added
+        return added
+
+
+_known = _Known()
+
+
+def extras(text: str) -> list[str]:
     """Gives the added words of a text: joined identifiers, signs spelled out, pairs of unspaced scripts."""
-    odd = [word for word in text.split() if not (word.isalpha() and (word.islower() or word.istitle()))]
-    for word in _ODD.findall(" ".join(odd)):
+    return list(chain.from_iterable(map(_known.__getitem__, text.split())))
+
+
+def _added(token: str) -> Iterator[str]:
+    for word in _ODD.findall(token):
         if word.isalnum():
             if len(word) <= LONGEST:
                 yield from (part for part in _CAMEL.findall(word) if part != word)
@@ -48,8 +68,8 @@ def extras(text: str) -> Iterator[str]:
             joined = _INNER.sub("z", word).translate(_SIGNS)
             if len(joined) <= LONGEST:
                 yield joined
-    if not text.isascii():
-        for run in _RUN.findall(text):
+    if not token.isascii():
+        for run in _RUN.findall(token):
             yield from run
             yield from (run[at : at + 2] for at in range(len(run) - 1))
 

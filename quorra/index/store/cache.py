@@ -30,7 +30,7 @@ class Cache:
     def key(self, text: str) -> bytes:
         """Gives the keyed hash of a text, which tells nothing to who lacks the home's key."""
         keyed = self._keyed.copy()
-        keyed.update(text.encode())
+        keyed.update(text.encode(errors="surrogatepass"))
         return keyed.digest()[:20]
 
     def get(self, model: str, keys: Iterable[bytes]) -> dict[bytes, Vectors]:

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,8 +28,8 @@ class Shelf:
     """One domain's table: its name, the version that belongs to this manifest, and what is in it.
 
     ``rows`` counts passages, ``keyed`` those that are to be embedded, ``stale``
-    the rows added or removed since full text was last built, ``loose`` the
-    vectors added since the vector index was (all, while there is none).
+    the rows added or removed and ``edits`` the writes since the table was
+    compacted, ``loose`` the vectors added since their index was ``trained``.
     """
 
     table: str
@@ -38,7 +39,13 @@ class Shelf:
     vectors: int = 0
     stale: int = 0
     loose: int = 0
+    edits: int = 0
     trained: bool = False
+
+    @property
+    def fresh(self) -> bool:
+        """Tells whether nothing was ever published of this table."""
+        return self.version == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +140,30 @@ def _take(file: int, folder: Path, wait: float | None) -> None:
             time.sleep(0.01)
 
 
+def generation(folder: Path) -> int:
+    """Gives the number of the last generation, of whatever format; 0 where there is none."""
+    try:
+        table = json.loads((folder / FILE).read_bytes())
+    except (OSError, ValueError):
+        return 0
+    return int(table.get("generation", 0)) if isinstance(table, dict) else 0
+
+
 def sweep(folder: Path, manifest: Manifest) -> None:
-    """Removes catalogues that were superseded more than an hour ago, and what a dead writer left."""
-    for file in folder.glob("catalogue-*"):
-        if file.name != manifest.catalogue and time.time() - file.stat().st_mtime > KEEP:
-            file.unlink(missing_ok=True)
+    """Removes catalogues and tables that were superseded more than an hour ago, and what dead writers left.
+
+    The lock must be held. An empty file under ``superseded`` keeps the time since when one is.
+    """
+    kept = {manifest.catalogue, *(f"{shelf.table}.lance" for shelf in manifest.shelves.values())}
+    for file in (*folder.glob("catalogue-*"), *folder.glob("tables/*.lance")):
+        if file.name in kept:
+            continue
+        mark = folder / "superseded" / file.name
+        if file.suffix == ".part":
+            file.unlink()
+        elif not mark.exists():
+            mark.parent.mkdir(exist_ok=True)
+            mark.touch()
+        elif time.time() - mark.stat().st_mtime > KEEP:
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
+            mark.unlink()

@@ -9,8 +9,6 @@ the note.
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ import pyarrow as pa
 
 from quorra.index.rank import Field, Spot, Vectors
 from quorra.index.store import lance
-from quorra.index.store.manifest import KEEP, Shelf
+from quorra.index.store.manifest import Shelf
 
 PASSAGES = pa.schema(
     [
@@ -62,18 +60,20 @@ class Tables:
             self._open[key] = table
         return table
 
-    def write(self, domain: str, shelf: Shelf | None, dim: int) -> Any:
+    def write(self, shelf: Shelf) -> Any:
         """Opens a table for writing, put back to the manifest's version where a writer died beyond it."""
-        base = self._connect()
-        if shelf is None:
-            schema = PASSAGES.append(pa.field("vector", pa.list_(pa.float32(), dim))) if dim else PASSAGES
-            base.drop_table(name(domain), ignore_missing=True)
-            return base.create_table(name(domain), schema=schema)
-        table = base.open_table(shelf.table)
+        table = self._connect().open_table(shelf.table)
         if table.version != shelf.version:
             table.checkout(shelf.version)
             table.restore()
         return table
+
+    def create(self, name: str, dim: int) -> Any:
+        """Makes an empty table, over what a writer that died has left of it."""
+        schema = PASSAGES.append(pa.field("vector", pa.list_(pa.float32(), dim))) if dim else PASSAGES
+        base = self._connect()
+        base.drop_table(name, ignore_missing=True)
+        return base.create_table(name, schema=schema)
 
     def _connect(self) -> Any:
         if self._base is None:
@@ -88,12 +88,17 @@ def name(domain: str) -> str:
     return plain if plain == domain else f"{plain}-{hashlib.sha256(domain.encode()).hexdigest()[:12]}"
 
 
-def drop(table: Any, paths: Sequence[str]) -> int:
-    """Removes every row of some notes; gives the number removed."""
-    before = table.count_rows()
+def drop(table: Any, paths: Sequence[str]) -> tuple[int, int, int]:
+    """Removes every row of some notes; gives how many passages, passages to be embedded, and vectors these were."""
+    rows = keyed = vectors = 0
     for at in range(0, len(paths), _AT_ONCE):
-        table.delete(f"path IN ({quoted(paths[at : at + _AT_ONCE])})")
-    return int(before - table.count_rows())
+        where = f"path IN ({quoted(paths[at : at + _AT_ONCE])})"
+        embeds = _named(table, where, ["embeds"])["embeds"].to_pylist()
+        vectors += embeds.count(None)
+        rows += len(embeds) - embeds.count(None)
+        keyed += sum(bool(length) for length in embeds)
+        table.delete(where)
+    return rows, keyed, vectors
 
 
 def quoted(values: Iterable[str]) -> str:
@@ -144,17 +149,6 @@ def missing(table: Any) -> dict[tuple[str, int, bytes], str]:
     found = _named(table, where, ["path", "part", "key", "embeds", "words"])
     rows = zip(*(found[name].to_pylist() for name in ("path", "part", "key", "embeds", "words")), strict=True)
     return {(path, part, key): text[:length] for path, part, key, length, text in rows if (path, part, key) in lacking}
-
-
-def census(table: Any, shelf: Shelf) -> Shelf:
-    """Gives a shelf with its table's version and counts as they are now."""
-    return replace(
-        shelf,
-        version=table.version,
-        rows=table.count_rows("words IS NOT NULL"),
-        keyed=table.count_rows("embeds > 0"),
-        vectors=table.count_rows("words IS NULL"),
-    )
 
 
 def _named(table: Any, where: str, columns: Sequence[str]) -> pa.Table:
@@ -218,9 +212,10 @@ def rows(table: Any, paths: Sequence[str], columns: Sequence[str]) -> list[dict[
     return list(_named(table, where, columns).to_pylist())
 
 
-def compact(table: Any, shelf: Shelf) -> Shelf:
-    """Merges a table's files, forgets versions superseded for an hour, and builds its indices anew."""
-    table.optimize(cleanup_older_than=timedelta(seconds=KEEP))
-    index_words(table)
-    index_paths(table)
-    return replace(shelf, version=table.version, stale=0)
+def index_vectors(table: Any, count: int) -> None:
+    """Builds the index by which near vectors are found without looking at all of them."""
+    lance.lancedb()
+    from lancedb.index import IvfFlat
+
+    config = IvfFlat(distance_type="cosine", num_partitions=round(count**0.5), sample_rate=64, max_iterations=20)
+    table.create_index("vector", config=config, replace=True)

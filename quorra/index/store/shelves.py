@@ -1,0 +1,99 @@
+"""What is done to one domain's table, with the shelf that says what is in it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from quorra.index.rank import Vectors
+from quorra.index.store import tables
+from quorra.index.store.manifest import KEEP, Manifest, Shelf
+from quorra.index.store.tables import Tables
+
+MANY = 20_000
+_SLACK = 600.0
+_NEVER = timedelta(days=36_500)
+_STALE = 1000
+_EDITS = 256
+
+
+def opened(base_tables: Tables, manifest: Manifest, place: str) -> tuple[Shelf, Any]:
+    """Opens a domain's table for writing, making it where there is none."""
+    shelf = manifest.shelves.get(place)
+    if shelf is not None:
+        return shelf, base_tables.write(shelf)
+    name = f"{tables.name(place)}.{manifest.generation + 1}"
+    return Shelf(name, 0), base_tables.create(name, manifest.dim)
+
+
+def fill(
+    table: Any,
+    shelf: Shelf,
+    gone: Sequence[str],
+    added: pa.Table | None,
+    vectors: Mapping[tuple[str, int, bytes], Vectors],
+) -> Shelf:
+    """Removes some notes from a table and adds passages and vectors."""
+    dropped = tables.drop(table, gone) if gone and not shelf.fresh else (0, 0, 0)
+    tables.add(table, added, vectors)
+    rows = keyed = 0
+    if added is not None:
+        rows = added.num_rows
+        keyed = rows - added["key"].null_count
+    return replace(
+        shelf,
+        version=table.version,
+        rows=shelf.rows + rows - dropped[0],
+        keyed=shelf.keyed + keyed - dropped[1],
+        vectors=shelf.vectors + len(vectors) - dropped[2],
+        stale=shelf.stale + rows + dropped[0],
+        loose=shelf.loose + len(vectors),
+        edits=shelf.edits + 1,
+    )
+
+
+def adopt(table: Any, shelf: Shelf, dim: int) -> Shelf:
+    """Makes a table ready for vectors of ``dim`` numbers; those of another embedder go."""
+    tables.give(table, dim)
+    return replace(shelf, version=table.version, vectors=0, loose=0, trained=False)
+
+
+def worn(shelf: Shelf) -> bool:
+    """Tells whether so much was edited since a table was compacted that a search would feel it."""
+    return shelf.edits > _EDITS or shelf.stale > max(_STALE, shelf.rows // 4)
+
+
+def untrained(shelf: Shelf) -> bool:
+    """Tells whether there are many vectors and their index is missing or knows too few of them."""
+    return shelf.vectors >= MANY and (not shelf.trained or shelf.loose > shelf.vectors // 4)
+
+
+def compact(table: Any, shelf: Shelf) -> Shelf:
+    """Merges a table's files and builds its word indices anew, so that their statistics are those of its rows."""
+    _prune(table)
+    table.optimize(cleanup_older_than=_NEVER)
+    tables.index_words(table)
+    tables.index_paths(table)
+    return replace(shelf, version=table.version, stale=0, edits=0)
+
+
+def train(table: Any, shelf: Shelf) -> Shelf:
+    """Builds the vector index anew."""
+    tables.index_vectors(table, shelf.vectors)
+    return replace(shelf, version=table.version, loose=0, trained=True)
+
+
+def _prune(table: Any) -> None:
+    """Forgets the versions that were superseded more than an hour ago.
+
+    LanceDB counts a version's age from its birth, but a reader may hold a week
+    old version that was superseded a second ago: the newest one of those born
+    before the hour is kept with all that follow.
+    """
+    now = datetime.now()
+    born = [each["timestamp"].replace(tzinfo=None) for each in table.list_versions()]
+    old = [moment for moment in born if now - moment > timedelta(seconds=KEEP + _SLACK)]
+    if len(old) > 1:
+        table.cleanup_old_versions(now - max(old) + timedelta(seconds=1))
