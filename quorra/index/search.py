@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 DEEP = 300
 LEARNED = 30
-FLOOR = 0.3
-BARE_FLOOR = 0.6
-BARE = 2
 _LONGEST = 2000
 _COLUMNS = ("path", "part", "first", "last", "heading", "text", "blob", "title", "date")
 
@@ -36,6 +33,15 @@ class Question:
     mode: Mode
     k: int
     vector: Vectors | None = None
+
+    @property
+    def floor(self) -> float:
+        """Gives the cosine that a note needs where none of the question's words is in it.
+
+        One or two bare words are meant as words; a sentence says what it means in other words too.
+        """
+        bare = terms.bare(self.text) if self.mode == "hybrid" else 0
+        return {1: 0.5, 2: 0.3}.get(bare, 0.2)
 
     @property
     def deep(self) -> int:
@@ -126,14 +132,14 @@ class Searcher:
         if question.mode == "meaning":
             spots = near.spots(vector)
             meaning = rank.by_meaning(spots)
-            floor = _floor(question)
-            return Scores({}, meaning, {path: at for path, at in meaning.items() if at >= floor}, (), spots)
+            kept = {path: at for path, at in meaning.items() if at >= question.floor}
+            return Scores({}, meaning, kept, (), spots)
         field = self._learned(shelves, words, near)
         spots = field.spots(vector)
         meaning = rank.by_meaning(spots)
         share = rank.WORDS if terms.telling(question.words) else 0.0
         fused = rank.fused(words, field, vector, share)
-        floor = _floor(question)
+        floor = question.floor
         kept = {path: at for path, at in fused.items() if path in words or meaning.get(path, -1.0) >= floor}
         kept |= {path: 0.0 for path in words if path not in kept}
         return Scores(words, meaning, kept, found[1], spots)
@@ -178,12 +184,6 @@ def opened(manifest: Manifest, window: Window) -> list[Shelf]:
         for domain, shelf in sorted(manifest.shelves.items())
         if window.domains is None or domain in window.domains
     ]
-
-
-def _floor(question: Question) -> float:
-    """Gives the cosine that a note must have where none of the question's words is in it."""
-    telling = sum(word not in terms.STOP for word in question.words)
-    return BARE_FLOOR if telling == len(question.words) <= BARE else FLOOR
 
 
 def _joined(fields: Sequence[Field], like: Vectors) -> Field:

@@ -87,6 +87,12 @@ def telling(words: tuple[str, ...]) -> bool:
     return any(word not in STOP for word in words)
 
 
+def bare(question: str) -> int:
+    """Counts the words of a question that is nothing but telling words, so no sentence; 0 for a sentence."""
+    words = list(dict.fromkeys(word.lower() for word in _split(question[:_READ])))
+    return 0 if any(word in STOP for word in words) else len(words)
+
+
 def _split(text: str) -> Iterator[str]:
     for word in _WORD.findall(text):
         if word.isascii() or not _RUN.search(word):

@@ -1,5 +1,6 @@
 """What is done to one domain's table, with the shelf that says what is in it."""
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -24,7 +25,7 @@ def opened(base_tables: Tables, manifest: Manifest, place: str) -> tuple[Shelf, 
     shelf = manifest.shelves.get(place)
     if shelf is not None:
         return shelf, base_tables.write(shelf)
-    name = f"{tables.name(place)}.{manifest.generation + 1}"
+    name = f"{tables.name(place)}.{secrets.token_hex(4)}"
     return Shelf(name, 0), base_tables.create(name, manifest.dim)
 
 

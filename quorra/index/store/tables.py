@@ -69,11 +69,9 @@ class Tables:
         return table
 
     def create(self, name: str, dim: int) -> Any:
-        """Makes an empty table, over what a writer that died has left of it."""
+        """Makes an empty table."""
         schema = PASSAGES.append(pa.field("vector", pa.list_(pa.float32(), dim))) if dim else PASSAGES
-        base = self._connect()
-        base.drop_table(name, ignore_missing=True)
-        return base.create_table(name, schema=schema)
+        return self._connect().create_table(name, schema=schema)
 
     def _connect(self) -> Any:
         if self._base is None:
