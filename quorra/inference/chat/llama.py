@@ -38,7 +38,7 @@ class Llama:
         self.name = name
         self.abilities = Abilities(streaming=True, tools=False, context=context, style=style)
         self._path = path
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self.threads = threads or len(os.sched_getaffinity(0))
         self._lock = Lock()
         self._loaded: _Loaded | None = None
         self._rating: Context | None = None
@@ -61,7 +61,7 @@ class Llama:
         with self._lock:
             model = self._load()
             if self._rating is None:
-                self._rating = Context(model.weights, BATCH, self._threads)
+                self._rating = Context(model.weights, BATCH, self.threads)
             after = model.weights.tokens(continuation)[: BATCH // 2]
             room = BATCH - len(after) - len(model.begin)
             before = [*model.begin, *model.weights.tokens(context)[-room:]]
@@ -132,7 +132,7 @@ class Llama:
             weights = Weights(self._path or SMOLLM2.path())
             bos, eos, begin = weights.borders()
             template = Template(weights.meta("tokenizer.chat_template"), bos, eos)
-            context = Context(weights, self.abilities.context, self._threads)
+            context = Context(weights, self.abilities.context, self.threads)
             self._loaded = _Loaded(weights, context, template, begin)
         return self._loaded
 
