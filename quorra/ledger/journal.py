@@ -2,8 +2,9 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from quorra.ledger.plumbing.objects import Row
 
@@ -44,10 +45,16 @@ class Journal:
         """Writes the journal by rename and makes sure that it is on the medium."""
         temp = file.with_name(file.name + "-new")
         with open(temp, "w", encoding="ascii") as out:
-            json.dump(asdict(self), out)
+            out.write(json.dumps(self._plain()))
             out.flush()
             os.fsync(out.fileno())
         os.replace(temp, file)
+
+    def _plain(self) -> dict[str, Any]:
+        drafts = [(draft.author, draft.message, draft.rows) for draft in self.drafts]
+        touches = [(touch.path, touch.old, touch.new, touch.temp) for touch in self.touches]
+        fields = {name: getattr(self, name) for name in ("branch", "head", "commit", "when", "rows", "made")}
+        return {**fields, "drafts": drafts, "touches": touches}
 
 
 def load(file: Path) -> Journal | None:
@@ -56,14 +63,16 @@ def load(file: Path) -> Journal | None:
         raw = json.loads(file.read_text(encoding="ascii"))
     except FileNotFoundError:
         return None
-    drafts = [Draft(d["author"], d["message"], {p: _row(r) for p, r in d["rows"].items()}) for d in raw["drafts"]]
+    drafts = [
+        Draft(author, text, {path: _row(row) for path, row in rows.items()}) for author, text, rows in raw["drafts"]
+    ]
     return Journal(
         branch=raw["branch"],
         head=raw["head"],
         commit=raw["commit"],
         when=raw["when"],
         drafts=drafts,
-        touches=[Touch(**touch) for touch in raw["touches"]],
+        touches=[Touch(*touch) for touch in raw["touches"]],
         rows={path: (_row(old), _row(new)) for path, (old, new) in raw["rows"].items()},
         made=raw["made"],
     )

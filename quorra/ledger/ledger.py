@@ -81,7 +81,7 @@ class Ledger:
         with self._lock, self._repo.locks.hold():
             self._repo.locks.sweep()
             self.steps("lock taken")
-            with self._repo.locks.hold_index():
+            with self._repo.locks.hold_index(), self._repo.disk.keeping():
                 self.steps("index locked")
                 outcome = self._locked(plan)
             if isinstance(outcome, Applied) and outcome.paths:

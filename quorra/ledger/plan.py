@@ -94,8 +94,8 @@ class Planner:
         filtered = clean is not None and clean != place.raw
         if place.raw != edit.expect and not (filtered and clean == edit.expect):
             return Stale(edit.path, f"{edit.path} {_stale(edit.expect, place.raw)}.")
-        new = None if edit.content is None else self.repo.objects.id_of(edit.content)
-        if new is not None and filtered and edit.content is not None:
+        raw = new = None if edit.content is None else self.repo.objects.id_of(edit.content)
+        if filtered and edit.content is not None:
             new = self._filter(edit.path, edit.content)
         row = Row(self._mode(place), new) if new else None
         if place.staged and place.index != row:
@@ -105,7 +105,7 @@ class Planner:
         before = adopted.get(edit.path, place.head)
         if row != before:
             written[edit.path] = row
-            self._touch(edit, place)
+            self._touch(edit, place, raw)
         if row != place.head or edit.path in adopted:
             self.plan.rows[edit.path] = (place.index, row)
         return None
@@ -138,8 +138,7 @@ class Planner:
                 return Row(self._mode(place), self._filter(place.path, content))
         return Row(self._mode(place), self.repo.objects.write(content))
 
-    def _touch(self, edit: Edit, place: Place) -> None:
-        new = None if edit.content is None else self.repo.objects.id_of(edit.content)
+    def _touch(self, edit: Edit, place: Place, new: str | None) -> None:
         if new == place.raw:
             return
         touch = Touch(edit.path, place.raw, new, f"{self.mark}-{len(self.plan.touches)}")

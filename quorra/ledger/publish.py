@@ -56,7 +56,7 @@ class Publisher:
             if touch.new
         }
         self.steps("files staged")
-        folders = list(dict.fromkeys(f for t in plan.touches if t.old is None for f in disk.missing(t.path)))
+        folders = disk.missing(touch.path for touch in plan.touches if touch.old is None)
         journal = Journal(plan.branch, plan.head, made, plan.when, plan.drafts, plan.touches, plan.rows, folders)
         journal.save(self.file)
         self.steps("journal written")
@@ -174,11 +174,11 @@ class Publisher:
         self.steps("journal removed")
         for touch in journal.touches:
             self.repo.disk.drop(touch.temp)
-            if touch.new is None:
-                self._prune(touch.path)
+        gone = {touch.path.rpartition("/")[0] for touch in journal.touches if touch.new is None}
+        for folder in sorted(gone, reverse=True):
+            self._prune(folder)
 
-    def _prune(self, path: str) -> None:
-        folder = path.rpartition("/")[0]
+    def _prune(self, folder: str) -> None:
         while folder and folder not in self.keep and self.repo.disk.prune(folder):
             folder = folder.rpartition("/")[0]
 

@@ -54,7 +54,11 @@ def _clean(root: Path) -> bool:
     return not status
 
 
-if __name__ == "__main__":
+def main() -> None:
     quick = "--quick" in sys.argv
     held = [measure(files, 15 if quick else 60) for files in ((1_000, 10_000) if quick else BARS)]
     sys.exit(not all(held))
+
+
+if __name__ == "__main__":
+    main()

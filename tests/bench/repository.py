@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-WORDS = "the boiler pressure garden shed receipt filter water annual service winter key paper bin window lamp".split()
+WORDS = ("the", "boiler", "pressure", "garden", "shed", "receipt", "filter", "water", "annual", "service", "winter")
 QUIET = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 
 

@@ -4,7 +4,7 @@ import ctypes
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from quorra.errors import QuorraError
 
 NOREPLACE = 1
 EXCHANGE = 2
+KEPT = 64
 UNABLE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -52,20 +53,46 @@ class Disk:
     def __init__(self, root: Path, shelf: Path) -> None:
         self.root = root
         self.shelf = shelf
+        self._kept: dict[str, int] | None = None
+
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Keeps folders open that are asked for more than once; for one thread, and for a moment."""
+        self._kept = {}
+        try:
+            yield
+        finally:
+            kept, self._kept = self._kept, None
+            for at in kept.values():
+                os.close(at)
 
     @contextmanager
     def folder(self, path: str, make: bool = False) -> Iterator[tuple[int, str]]:
         """Opens the folder that holds ``path``, part by part; raises Blocked at a link or a nested repository."""
-        *folders, name = path.split("/")
-        at = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
+        parent, _, name = path.rpartition("/")
+        kept = self._kept.get(parent) if self._kept else None
+        if kept is not None:
+            yield kept, name
+            return
+        at = self._walk(parent, path, make)
+        if self._kept is not None and len(self._kept) < KEPT:
+            self._kept[parent] = at
+            yield at, name
+            return
         try:
-            for folder in folders:
-                step = self._step(at, folder, path, make)
-                os.close(at)
-                at = step
             yield at, name
         finally:
             os.close(at)
+
+    def _walk(self, parent: str, path: str, make: bool) -> int:
+        at = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
+        for folder in parent.split("/") if parent else ():
+            try:
+                step = self._step(at, folder, path, make)
+            finally:
+                os.close(at)
+            at = step
+        return at
 
     def _step(self, at: int, folder: str, path: str, make: bool) -> int:
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -116,10 +143,9 @@ class Disk:
 
     def stage(self, temp: str, content: bytes, like: os.stat_result | None) -> os.stat_result:
         """Writes a temporary on the shelf with the mode, and where allowed the owner, of the file it will replace."""
-        out = os.open(self.shelf / temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        with os.fdopen(out, "wb") as file:
-            file.write(content)
-            file.flush()
+        out = os.open(f"{self.shelf}/{temp}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            _write(out, content)
             if like is not None:
                 now = os.fstat(out)
                 if (now.st_uid, now.st_gid) != (like.st_uid, like.st_gid):
@@ -127,6 +153,8 @@ class Disk:
                         os.fchown(out, like.st_uid, like.st_gid)
                 os.fchmod(out, stat.S_IMODE(like.st_mode))
             return os.fstat(out)
+        finally:
+            os.close(out)
 
     def exchange(self, path: str, temp: str) -> None:
         """Puts the temporary in the file's place and the file in the temporary's."""
@@ -152,19 +180,23 @@ class Disk:
     def waiting(self, temp: str) -> bytes | None:
         """Reads a temporary, None where there is none."""
         try:
-            return (self.shelf / temp).read_bytes()
+            with open(f"{self.shelf}/{temp}", "rb") as file:
+                return file.read()
         except FileNotFoundError:
             return None
 
     def drop(self, temp: str) -> None:
         """Removes a temporary if it is there."""
-        (self.shelf / temp).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(f"{self.shelf}/{temp}")
 
-    def missing(self, path: str) -> list[str]:
-        """Gives the folders on the way to ``path`` that are not there yet, outermost first."""
-        parts = path.split("/")[:-1]
-        folders = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
-        return [folder for folder in folders if not os.path.lexists(self.root / folder)]
+    def missing(self, paths: Iterable[str]) -> list[str]:
+        """Gives the folders on the way to these paths that are not there yet, outermost first."""
+        folders: set[str] = set()
+        for parent in {path.rpartition("/")[0] for path in paths}:
+            parts = parent.split("/")
+            folders.update("/".join(parts[: depth + 1]) for depth in range(len(parts)))
+        return sorted(folder for folder in folders if not os.path.lexists(f"{self.root}/{folder}"))
 
     def prune(self, folder: str) -> bool:
         """Removes a folder if it is empty; tells whether it did."""
@@ -182,6 +214,12 @@ class Disk:
             yield at
         finally:
             os.close(at)
+
+
+def _write(out: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(out, rest) :]
 
 
 def _there(name: str, at: int) -> bool:

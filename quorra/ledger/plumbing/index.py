@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import struct
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ HASH = 20
 MODES = frozenset(mode.to_bytes(4, "big") for mode in (0o100644, 0o100755, 0o120000, 0o160000))
 EMPTY = b"DIRC" + struct.pack(">LL", 2, 0)
 LONG = 0xFFF
+FEW = 40
 NODE = re.compile(rb"([^\0]*)\0(?:-1 (\d+)\n|(\d+) (\d+)\n(.{20}))", re.DOTALL)
 
 Ids = Callable[[bytes], bytes | None]
@@ -47,6 +49,9 @@ class Index:
             raise NotPlain
         self.count = int.from_bytes(self.raw[8:12], "big")
         self.end, self.trees = self._bounds()
+        self._asked = 0
+        self._names: list[bytes] = []
+        self._starts: list[int] = []
 
     def _bounds(self) -> tuple[int, bytes]:
         raw, last = self.raw, len(self.raw) - HASH
@@ -96,6 +101,11 @@ class Index:
 
     def place(self, path: bytes) -> int:
         """Finds where the first entry stands whose path is not before ``path``."""
+        self._asked += 1
+        if self._asked > FEW + self.count // 1000:
+            if not self._starts:
+                self._walk()
+            return self._starts[bisect_left(self._names, path)]
         low, high = HEAD, self.end
         while low < high:
             middle = (low + high) // 2
@@ -107,6 +117,16 @@ class Index:
             else:
                 high = at
         return low
+
+    def _walk(self) -> None:
+        """Notes every entry; worth it where many are asked for."""
+        raw, at = self.raw, HEAD
+        while at < self.end:
+            stop = raw.index(b"\0", at + FIXED)
+            self._names.append(raw[at + FIXED : stop])
+            self._starts.append(at)
+            at += (stop - at + 8) & ~7
+        self._starts.append(self.end)
 
     def row(self, path: str) -> Row | None:
         """Gives a path's row; stages of a conflict have the mode ``unmerged``."""
