@@ -1,10 +1,12 @@
 """Brings the index up to the files: what changed is parsed, added, catalogued and published."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from quorra.access.window import domain
 from quorra.index.intake import passages, plan, prepare
 from quorra.index.intake.plan import Plan
 from quorra.index.intake.prepare import Prepared
@@ -59,7 +61,7 @@ class Writer:
             if rebuild:
                 base = Manifest(passages.RECIPE, base.generation, embedder=base.embedder, dim=base.dim)
             self.steps("parse")
-            wanted = plan.make(self.source, self.folder, base, snapshot)
+            wanted = plan.make(self.source, base, snapshot, lambda paths: self._indexed(base, paths))
             texts = plan.texts(self.source, wanted.fresh, snapshot.dirty)
             return self._write(base, snapshot, wanted, prepare.all(texts, self.cache))
 
@@ -71,20 +73,30 @@ class Writer:
         manifests.sweep(self.folder, fresh)
         return fresh
 
+    def _indexed(self, base: Manifest, paths: Sequence[str] | None) -> Mapping[str, str]:
+        """Gives the blobs of some notes from their tables, or of all from the catalogue."""
+        if not base.catalogue:
+            return {}
+        if paths is None:
+            return {each.path: each.blob for each in catalogue.documents(self.folder / base.catalogue)}
+        from quorra.index.store import tables as store
+
+        found: dict[str, str] = {}
+        for place, some in _by_domain(paths).items():
+            if place in base.shelves:
+                found |= store.blobs(self.tables.read(base.shelves[place]), some)
+        return found
+
     def _write(self, base: Manifest, snapshot: Snapshot, wanted: Plan, prepared: Prepared) -> tuple[Manifest, int]:
-        gone: dict[str, list[str]] = {}
-        for each in wanted.gone:
-            gone.setdefault(each.domain, []).append(each.path)
+        gone = _by_domain(wanted.gone)
         shelves, reused = dict(base.shelves), 0
-        for place in sorted({*prepared.passages, *gone}):
-            shelves[place], known = self._fill(base, place, gone.get(place, ()), prepared.passages.get(place))
-            reused += known
-        name, counted = base.catalogue, (base.documents, base.problems)
-        if wanted.gone or wanted.fresh or not name:
+        with ThreadPoolExecutor(1, "quorra-catalogue") as beside:
+            catalogued = beside.submit(self._catalogued, base, wanted, prepared)
+            for place in sorted({*prepared.passages, *gone}):
+                shelves[place], known = self._fill(base, place, gone.get(place, ()), prepared.passages.get(place))
+                reused += known
             self.steps("catalogue")
-            name = f"catalogue-{base.generation + 1}.duckdb"
-            files = [each.file for each in wanted.gone]
-            counted = catalogue.edit(self.folder, base.catalogue, name, files, prepared.rows)
+            name, documents, problems = catalogued.result()
         fresh = self.publish(
             base,
             commit=snapshot.head,
@@ -92,10 +104,17 @@ class Writer:
             uncommitted=sorted(filter(None, map(self.source.public, snapshot.dirty))),
             catalogue=name,
             shelves=shelves,
-            documents=counted[0],
-            problems=counted[1],
+            documents=documents,
+            problems=problems,
         )
         return fresh, reused
+
+    def _catalogued(self, base: Manifest, wanted: Plan, prepared: Prepared) -> tuple[str, int, int]:
+        """Writes the next catalogue, if it differs; gives its name and its documents' and problems' numbers."""
+        if base.catalogue and not (wanted.gone or wanted.fresh):
+            return base.catalogue, base.documents, base.problems
+        name = f"catalogue-{base.generation + 1}.duckdb"
+        return name, *catalogue.edit(self.folder, base.catalogue, name, wanted.gone, prepared.rows)
 
     def _fill(self, base: Manifest, place: str, gone: Sequence[str], added: "pa.Table | None") -> tuple[Shelf, int]:
         from quorra.index.store import shelves
@@ -117,3 +136,10 @@ class Writer:
         keyed = [spot for spot in spots if spot[2] is not None]
         vectors = self.cache.get(base.embedder, (key for _, _, key in keyed))
         return {spot: vectors[spot[2]] for spot in keyed if spot[2] in vectors}
+
+
+def _by_domain(paths: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(domain(path), []).append(path)
+    return found

@@ -66,13 +66,14 @@ class Index:
         self._running: threading.Thread | None = None
         self._starting = threading.Lock()
 
-    def catch_up(self, *, wait: float | None = None, rebuild: bool = False) -> Report:
+    def catch_up(self, *, wait: float | None = None, rebuild: bool = False, snapshot: Snapshot | None = None) -> Report:
         """Brings words, links and known vectors up to what is on disk; embeds nothing.
 
-        Raises IndexBusy where another process holds the lock for longer than ``wait`` seconds.
+        Who knows what is on disk hands in the ``snapshot``. Raises IndexBusy where
+        another process holds the lock for longer than ``wait`` seconds.
         """
         start = perf_counter()
-        snapshot = self._source.snapshot()
+        snapshot = snapshot or self._source.snapshot()
         manifest = self.manifest()
         reused = 0
         if rebuild or not plan.current(manifest, snapshot):

@@ -1,22 +1,21 @@
 """Finds what has to change in the index, looking only at paths that may differ, and reads it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from quorra.index.intake.prepare import Text
 from quorra.index.intake.source import Source
-from quorra.index.store import catalogue
-from quorra.index.store.catalogue import Document
 from quorra.index.store.manifest import Manifest
 from quorra.ledger.change import Snapshot
+
+Indexed = Callable[[Sequence[str] | None], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What has to change: documents to drop, and paths to add with their public names and blobs."""
+    """What has to change: public names to drop, and files to add with their public names and blobs."""
 
-    gone: tuple[Document, ...]
+    gone: tuple[str, ...]
     fresh: tuple[tuple[str, str, str], ...]
 
 
@@ -25,26 +24,30 @@ def current(manifest: Manifest | None, snapshot: Snapshot) -> bool:
     return manifest is not None and manifest.commit == snapshot.head and manifest.dirty == snapshot.dirty
 
 
-def make(source: Source, folder: Path, manifest: Manifest, snapshot: Snapshot) -> Plan:
-    """Compares what is indexed with what is on disk."""
+def make(source: Source, manifest: Manifest, snapshot: Snapshot, indexed: Indexed) -> Plan:
+    """Compares what is on disk with what is ``indexed``: the blobs of some public names, or of all there are."""
     wanted = _wanted(source, manifest, snapshot)
-    indexed: dict[str, Document] = {}
-    if manifest.catalogue:
-        files = None if wanted is None else sorted(filter(_spelled, wanted))
-        indexed = {each.file: each for each in catalogue.documents(folder / manifest.catalogue, files)}
     if wanted is None:
         tree: dict[str, str | None] = dict(source.tree(snapshot.head)) if snapshot.head else {}
-        wanted = {**dict.fromkeys(indexed, None), **tree, **snapshot.dirty}
-    fresh, gone = [], []
+        wanted = {**tree, **snapshot.dirty}
+        held = indexed(None)
+    else:
+        held = indexed([name for name in map(source.public, filter(_spelled, wanted)) if name])
+    fresh: list[tuple[str, str, str]] = []
+    there: set[str] = set()
+    gone: list[str] = []
     for file, blob in sorted(wanted.items()):
-        held = indexed.get(file)
         public = source.public(file) if _spelled(file) else None
-        new = blob is not None and public is not None and (held is None or held.blob != blob)
-        if new and blob and public:
+        if public is None:
+            continue
+        if blob is not None:
+            there.add(public)
+        if held.get(public, blob) != blob:
+            gone.append(public)
+        if blob is not None and held.get(public) != blob:
             fresh.append((file, public, blob))
-        if held is not None and (new or blob is None or public is None):
-            gone.append(held)
-    return Plan(tuple(gone), tuple(fresh))
+    lost = [public for public in held if public not in there and public not in gone]
+    return Plan(tuple(sorted([*gone, *lost])), tuple(fresh))
 
 
 def _spelled(file: str) -> bool:

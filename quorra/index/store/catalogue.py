@@ -46,7 +46,7 @@ class Rows:
 
 
 def edit(folder: Path, old: str, new: str, gone: Sequence[str], added: Rows) -> tuple[int, int]:
-    """Writes generation ``new`` as ``old`` without the files ``gone`` and with rows added.
+    """Writes generation ``new`` as ``old`` without the notes ``gone`` and with rows added.
 
     Gives the number of documents and of their problems.
     """
@@ -62,10 +62,9 @@ def edit(folder: Path, old: str, new: str, gone: Sequence[str], added: Rows) -> 
             base.execute(_TABLES)
         base.execute("BEGIN")
         if old and gone:
-            base.register("gone_files", pa.table({"file": pa.array(gone, pa.string())}))
-            paths = "SELECT path FROM documents WHERE file IN (SELECT file FROM gone_files)"
+            base.register("gone_paths", pa.table({"path": pa.array(gone, pa.string())}))
             for table in ("links", "tags", "documents"):
-                base.execute(f"DELETE FROM {table} WHERE path IN ({paths})")
+                base.execute(f"DELETE FROM {table} WHERE path IN (SELECT path FROM gone_paths)")
         for name, rows in (("documents", added.documents), ("links", added.links), ("tags", added.tags)):
             if rows.num_rows:
                 base.register("added_rows", rows)
@@ -88,11 +87,6 @@ def query(file: Path, sql: str, parameters: Sequence[object] = ()) -> list[tuple
         return base.execute(sql, list(parameters)).fetchall()
 
 
-def documents(file: Path, files: Sequence[str] | None = None) -> list[Document]:
-    """Lists the documents of some repository paths, or all, ordered by path."""
-    columns = ", ".join(DOCUMENTS)
-    if files is None:
-        rows = query(file, f"SELECT {columns} FROM documents ORDER BY path")
-    else:
-        rows = query(file, f"SELECT {columns} FROM documents WHERE file IN (SELECT unnest(?)) ORDER BY path", [files])
-    return [Document(*row) for row in rows]
+def documents(file: Path) -> list[Document]:
+    """Lists the documents, ordered by path."""
+    return [Document(*row) for row in query(file, f"SELECT {', '.join(DOCUMENTS)} FROM documents ORDER BY path")]

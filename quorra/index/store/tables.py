@@ -202,6 +202,16 @@ def _field(found: pa.Table | None, dim: int) -> Field:
     return Field(places, flat.reshape(-1, dim))
 
 
+def blobs(table: Any, paths: Sequence[str]) -> dict[str, str]:
+    """Gives the blob of each of some notes that are there."""
+    found: dict[str, str] = {}
+    for at in range(0, len(paths), _AT_ONCE):
+        where = f"path IN ({quoted(paths[at : at + _AT_ONCE])}) AND part = 0 AND words IS NOT NULL"
+        some = _named(table, where, ["path", "blob"])
+        found.update(zip(some["path"].to_pylist(), some["blob"].to_pylist(), strict=True))
+    return found
+
+
 def rows(table: Any, paths: Sequence[str], columns: Sequence[str]) -> list[dict[str, Any]]:
     """Reads the passages of some notes."""
     if not paths:

@@ -1,0 +1,82 @@
+"""A whole vault to words-searchable, against the sum of what it can't do without, over the same files.
+
+That sum: reading, C YAML, Markdown events with ranges, and a raw LanceDB
+full-text build of the same passages; each the fastest of two plain ways.
+
+Usage: python -m tests.bench.words_ready [--quick]
+"""
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from quorra.access.window import Window
+from quorra.index.index import Index
+from quorra.index.store import lance
+from tests.bench import parse, vaults
+from tests.bench.measure import interleaved
+
+BAR = 1.5
+
+
+def build(folder: Path, rows: Any, config: Any) -> None:
+    """Builds a raw table with full text."""
+    shutil.rmtree(folder, ignore_errors=True)
+    table = lance.lancedb().connect(str(folder)).create_table("raw", data=rows)
+    table.create_index("words", config=config)
+
+
+def main(quick: bool) -> bool:
+    """Measures all of it in turns."""
+    with vaults.home(500 if quick else 3000) as root, tempfile.TemporaryDirectory() as beside:
+        index = Index(root / ".quorra/index", root / ".quorra/cache", vaults.texts(root))
+        index.catch_up()
+        works = {"quorra": lambda: ready(root), **_floors(root, index, Path(beside))}
+        taken = interleaved(works, 3 if quick else 5)
+    ours = taken.pop("quorra")
+    groups: dict[str, dict[str, float]] = {}
+    for name, spent in taken.items():
+        groups.setdefault(name.split(":")[0], {})[name] = spent
+    floor = sum(min(group.values()) for group in groups.values())
+    row = {"figure": "whole vault to words", "quorra": ours, "unit": "s", "floors": taken, "sum": floor}
+    print(json.dumps({**row, "ratio": round(ours / floor, 3), "bar": BAR, "holds": ours / floor <= BAR}))
+    return ours / floor <= BAR
+
+
+def ready(root: Path) -> None:
+    """Builds the words of a vault from nothing and asks one question."""
+    shutil.rmtree(root / ".quorra/index")
+    index = Index(root / ".quorra/index", root / ".quorra/cache", vaults.texts(root))
+    index.catch_up()
+    assert index.search("note", mode="words", window=Window(None), wait=None).hits
+    index.close()
+
+
+def _floors(root: Path, index: Index, beside: Path) -> dict[str, Callable[[], object]]:
+    from lancedb.index import FTS
+
+    files = [str(file) for file in sorted((root / "vault").rglob("*.md"))]
+    texts = [Path(name).read_text(encoding="utf-8") for name in files]
+    parts = [parse.split(text) for text in texts]
+    manifest = index.manifest()
+    assert manifest is not None
+    table = index.tables.read(manifest.shelves["household"])
+    rows = table.search().select(["path", "words"]).limit(10**9).to_arrow()
+    return {
+        "read: system calls": parse.each(parse.plain, files),
+        "read: pathlib": parse.each(lambda name: Path(name).read_bytes(), files),
+        "yaml: C loader": parse.each(lambda part: parse.load(part[0]), parts),
+        "yaml: python-frontmatter": parse.each(parse.library, texts),
+        "markdown: events drained": parse.each(lambda part: parse.drain(part[1]), parts),
+        "markdown: events listed": parse.each(lambda part: list(parse.pyromark.events_with_range(part[1])), parts),
+        "words: LanceDB as it comes": lambda: build(beside / "a", rows, FTS()),
+        "words: without stop words or stems": lambda: build(beside / "b", rows, FTS(stem=False)),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main("--quick" in sys.argv) else 1)
