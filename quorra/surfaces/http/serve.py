@@ -24,7 +24,7 @@ from quorra.surfaces.http.door import Door
 if TYPE_CHECKING:
     from quorra.home import Home
 
-PAUSE, BUDGET = 2.0, 0.5
+PAUSE, BUDGET = 2.0, 1.0
 
 
 class BadHost(QuorraError):
@@ -108,7 +108,7 @@ class Upkeep(threading.Thread):
         """Goes round until it is stopped; what fails is counted and tried again in the next round."""
         pause = 0.0
         while not self._stopping.wait(pause):
-            pause = PAUSE if self._desk.answering.is_set() or not self._pending() else 0.05
+            pause = PAUSE if self._desk.answering.is_set() or not self._pending() else 0.0
 
     def stop(self) -> None:
         """Lets the round that runs be the last."""
@@ -163,6 +163,7 @@ def _is_loopback(address: str) -> bool:
 def _log_to_stderr() -> None:
     """Logs one JSON object a line, and only what Quorra says herself."""
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    threading.excepthook = lambda told: errors.fault(told.exc_value) if told.exc_value else None
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -40,6 +40,7 @@ ENV = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"
 class Service:
     """A running service, with a client that is signed in by a key and one that is not."""
 
+    home: Path
     process: subprocess.Popen[str]
     url: str
     token: str
@@ -64,15 +65,15 @@ def quorra(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=120, check=False)
 
 
-def new_home(folder: Path, queue: int = 2) -> Path:
-    """Makes a committed home with a scripted model."""
+def new_home(folder: Path, queue: int = 2, model: str = "") -> Path:
+    """Makes a committed home; its model is scripted unless ``model`` says otherwise."""
     for path, text in NOTES.items():
         file = folder / "vault" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     (folder / "replies.json").write_text(json.dumps(REPLIES), encoding="utf-8")
-    model = f'[model]\nbackend = "scripted"\npath = "{folder}/replies.json"\n'
-    (folder / "quorra.toml").write_text(f"{model}[service]\nqueue = {queue}\n", encoding="utf-8")
+    model = model or 'backend = "scripted"\npath = "replies.json"\n'
+    (folder / "quorra.toml").write_text(f"[model]\n{model}[service]\nqueue = {queue}\n", encoding="utf-8")
     (folder / ".gitignore").write_text(".quorra/\n", encoding="utf-8")
     author = ["-c", "user.name=Mira", "-c", "user.email=mira@example.org"]
     for words in (["init", "-q", "-b", "main"], ["add", "."], [*author, "commit", "-q", "-m", "Begin"]):
@@ -93,7 +94,7 @@ def start(home: Path, log: Path, *words: str) -> Service:
     assert line, log.read_text(encoding="utf-8")
     url, _, token = json.loads(line)["url"].partition("?token=")
     client = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60)
-    return Service(process, url, token, client, httpx.Client(base_url=url, timeout=60), log)
+    return Service(home, process, url, token, client, httpx.Client(base_url=url, timeout=60), log)
 
 
 def ready(service: Service) -> None:
@@ -120,11 +121,11 @@ def starts(tmp_path: Path) -> Iterator[Start]:
     """Starts services of a test's own; whatever still runs at its end is stopped."""
     running: list[Service] = []
 
-    def begin(*words: str, queue: int = 2) -> Service:
+    def begin(*words: str, queue: int = 2, model: str = "") -> Service:
         number = len(running)
         folder = tmp_path / f"home{number}"
         folder.mkdir()
-        running.append(start(new_home(folder, queue), tmp_path / f"log{number}", *words))
+        running.append(start(new_home(folder, queue, model), tmp_path / f"log{number}", *words))
         return running[-1]
 
     yield begin

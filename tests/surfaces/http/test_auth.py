@@ -1,6 +1,6 @@
 """Who gets in: the one-time link, keys, and nobody else."""
 
-import re
+import json
 
 import httpx
 import pytest
@@ -38,18 +38,7 @@ def test_a_wrong_key_is_a_stranger(service: Service) -> None:
     assert response.status_code == 401
 
 
-def test_a_revoked_key_is_a_stranger_at_once(starts: Start) -> None:
-    service = starts()
-    assert service.client.get("/schema").status_code == 200
-    home = service.log.parent / "home0"
-    listed = quorra(home, "keys", "list", "--json")
-    number = re.search(r'"id": "?([^",}]+)', listed.stdout)
-    assert number
-    assert quorra(home, "keys", "revoke", number[1]).returncode == 0
-    assert service.client.get("/schema").status_code == 401
-
-
-def test_the_link_signs_a_browser_in_once(starts: Start) -> None:
+def test_the_link_signs_a_browser_in_once_and_no_other_page_with_it(starts: Start) -> None:
     service = starts()
     with httpx.Client(base_url=service.url, timeout=60) as browser:
         opened = browser.get("/", params={"token": service.token})
@@ -58,21 +47,42 @@ def test_the_link_signs_a_browser_in_once(starts: Start) -> None:
         assert "HttpOnly" in cookie
         assert "samesite=strict" in cookie.lower()
         assert service.token not in opened.text
-        assert browser.post("/search", json={"question": "boiler"}).status_code == 200
         assert browser.get("/").status_code == 200
+        own = {"Origin": service.url.rstrip("/")}
+        for headers, status in (
+            ({}, 200),
+            (own, 200),
+            ({"Origin": "http://127.0.0.1:1"}, 401),
+            ({"Origin": "null"}, 401),
+        ):
+            found = browser.post("/search", json={"question": "boiler"}, headers=headers)
+            assert found.status_code == status
     assert service.stranger.get("/", params={"token": service.token}).status_code == 401
     assert service.stranger.get("/").status_code == 401
 
 
-def test_a_page_of_another_origin_can_not_use_the_cookie(starts: Start) -> None:
-    service = starts()
-    with httpx.Client(base_url=service.url, timeout=60) as browser:
-        browser.get("/", params={"token": service.token})
-        body = {"question": "boiler"}
-        own = service.url.rstrip("/")
-        assert browser.post("/search", json=body, headers={"Origin": own}).status_code == 200
-        assert browser.post("/search", json=body, headers={"Origin": "http://127.0.0.1:1"}).status_code == 401
-        assert browser.post("/search", json=body, headers={"Origin": "null"}).status_code == 401
+def test_a_revoked_key_is_a_stranger_at_once(service: Service) -> None:
+    made = json.loads(quorra(service.home, "keys", "create", "lost phone", "--json").stdout)
+    assert set(made["keys"][0]) == {"id", "name", "principal", "created", "revoked"}
+    with httpx.Client(base_url=service.url, headers={"Authorization": f"Bearer {made['key']}"}) as phone:
+        assert phone.get("/schema").status_code == 200
+        assert quorra(service.home, "keys", "revoke", made["keys"][0]["id"]).returncode == 0
+        assert phone.get("/schema").status_code == 401
+    listed = quorra(service.home, "keys", "list", "--json").stdout
+    assert made["key"] not in listed
+    assert [key["revoked"] is None for key in json.loads(listed)["keys"]] == [True, False]
+    assert quorra(service.home, "keys", "revoke", "none").returncode == 1
+
+
+def test_a_key_of_a_member_sees_the_members_window(service: Service) -> None:
+    made = json.loads(quorra(service.home, "keys", "create", "tablet", "--for", "mira", "--json").stdout)
+    with httpx.Client(base_url=service.url, headers={"Authorization": f"Bearer {made['key']}"}, timeout=60) as tablet:
+        asked = {"question": "violet umbrella", "mode": "words"}
+        assert tablet.post("/search", json=asked).json()["hits"] == []
+        assert tablet.post("/search", json={**asked, "window": "member:tom"}).json()["hits"] == []
+        hits = tablet.post("/search", json={"question": "paper bins", "mode": "words"}).json()["hits"]
+        assert hits[0]["path"] == "household/bins.md"
+    assert service.client.post("/search", json=asked).json()["hits"][0]["path"] == "members/tom/diary.md"
 
 
 def test_a_name_that_was_rebound_to_this_machine_is_refused(service: Service) -> None:

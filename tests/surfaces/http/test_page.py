@@ -2,45 +2,44 @@
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
-from tests.surfaces.http.conftest import BOILER, BROKEN, SLOW, SURE, THOUGHT, Service, Start
+from tests.surfaces.http.conftest import BOILER, BROKEN, SLOW, SURE, THOUGHT, Service
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page is tested with playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
+@dataclass
+class Visit:
+    """A page that came in by the printed link; what it complains about or asks of others is kept."""
+
+    page: "playwright.Page"
+    complaints: list[str]
+    foreign: list[str]
+
+
 @pytest.fixture(scope="module")
-def browser() -> Iterator["playwright.Browser"]:
-    """Chromium, as the machine has it."""
+def visit(service: Service) -> Iterator[Visit]:
+    """Chromium, as the machine has it, at the door of the service."""
     if CHROMIUM is None:
         pytest.skip("there is no Chromium on this machine")
     with playwright.sync_playwright() as run:
-        opened = run.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+        browser = run.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(color_scheme="dark")
+        visit = Visit(page, [], [])
+        page.on("console", lambda told: visit.complaints.append(told.text) if told.type == "error" else None)
+        page.on("pageerror", lambda error: visit.complaints.append(str(error)))
+        page.on("request", lambda asked: visit.foreign.append(asked.url))
+        page.goto(f"{service.url}?token={service.token}")
+        yield visit
+        browser.close()
 
 
-@pytest.fixture
-def signed_in(browser: "playwright.Browser", starts: Start) -> Iterator[tuple["playwright.Page", Service]]:
-    """A page that came in by the printed link; anything it complains about fails the test."""
-    service = starts()
-    page = browser.new_page(color_scheme="dark")
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    foreign: list[str] = []
-    page.on("request", lambda asked: None if asked.url.startswith(service.url) else foreign.append(asked.url))
-    page.goto(f"{service.url}?token={service.token}")
-    yield page, service
-    page.close()
-    assert foreign == []
-    assert [line for line in complaints if "favicon" not in line and "503" not in line] == []
-
-
-def test_a_person_asks_searches_and_stops(signed_in: tuple["playwright.Page", Service]) -> None:
-    page, service = signed_in
+def test_a_person_asks_searches_and_stops(visit: Visit, service: Service) -> None:
+    page = visit.page
     assert page.url == service.url
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 25, 27)"
     expect = playwright.expect
@@ -64,8 +63,8 @@ def test_a_person_asks_searches_and_stops(signed_in: tuple["playwright.Page", Se
     assert service.client.post("/chat", json={"message": SURE}, timeout=10).status_code == 200
 
 
-def test_what_broke_off_is_not_shown_as_an_answer(signed_in: tuple["playwright.Page", Service]) -> None:
-    page, _ = signed_in
+def test_what_broke_off_is_not_shown_as_an_answer(visit: Visit, service: Service) -> None:
+    page = visit.page
     page.get_by_label("Ask your notes").fill(BROKEN)
     page.keyboard.press("Enter")
     playwright.expect(page.locator("#status")).not_to_have_text("Looking …", timeout=20_000)
@@ -74,13 +73,20 @@ def test_what_broke_off_is_not_shown_as_an_answer(signed_in: tuple["playwright.P
     assert page.locator("#status").inner_text() != ""
 
 
-def test_markup_in_a_note_stays_text(signed_in: tuple["playwright.Page", Service]) -> None:
-    page, service = signed_in
+def test_markup_in_a_note_stays_text(visit: Visit, service: Service) -> None:
+    page = visit.page
     hostile = '<img src=x onerror="document.title=1"> marmalade'
-    note = service.log.parent / "home0" / "vault" / "hostile.md"
+    note = service.home / "vault" / "hostile.md"
     note.write_text(f"# Jam\n\nThe shelf holds `{hostile}` and more.\n", encoding="utf-8")
     page.get_by_label("Ask your notes").fill("marmalade")
     page.get_by_role("button", name="Search").click()
     playwright.expect(page.locator("#list")).to_contain_text("marmalade", timeout=20_000)
     assert page.locator("#list img").count() == 0
     assert page.title() == "Quorra"
+    note.unlink()
+
+
+def test_the_page_asks_nobody_else_and_complains_of_nothing(visit: Visit, service: Service) -> None:
+    assert visit.page.title() == "Quorra"
+    assert [url for url in visit.foreign if not url.startswith(service.url)] == []
+    assert visit.complaints == []
