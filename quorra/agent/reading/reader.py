@@ -65,7 +65,7 @@ _IMPLIED: Mapping[str, frozenset[str]] = {
         "money": "cost pric pay fee rent charg spend expens euro pound dollar money amount worth",
         "weight": "weight weigh heav kilo kilogram gram gramm",
         "rate": "fast speed quick bandwidth rat",
-        "length": "length long height high tall wide width distanc deep depth far measur siz big",
+        "length": "length long height high tall wide width distanc deep depth far measur siz big dimens",
         "volume": "volum capacit litr",
         "duration": "duration long tim last tak wait minut hour day week",
         "months": "duration long month year old age",

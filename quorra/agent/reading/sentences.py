@@ -25,6 +25,7 @@ _MARKUP = (
     (re.compile(r"\s*\|\s*"), " | "),
     (re.compile(r"\s+"), " "),
 )
+_FIRST = re.compile(r"(?:(?! (?:and|but|while|whereas|so|because) |[;:]|, ).)*", re.IGNORECASE | re.DOTALL)
 _BACK = 3
 _PRONOUN = re.compile(
     r"^\W*(?:(?:it|they|he|she|this|that|these|those|its|their|his|her|both|there|then|here|also|the same)\b)"
@@ -126,7 +127,7 @@ def _sources(index: int, hit: Hit) -> Iterator[Source]:
         first = hit.lines[0] + hit.text.count("\n", 0, start)
         lines = (first, first + text.count("\n"))
         heading = text.startswith("#")
-        leans = bool(before) and bool(_PRONOUN.search(clean))
+        leans = bool(before) and bool(_PRONOUN.search(_FIRST.match(clean)[0]))
         yield Source(index, start, text, clean, lines, about, before, above, leans, heading)
         if heading:
             before, back = "", 0

@@ -39,6 +39,12 @@ def _irregular() -> dict[str, str]:
 
 
 @cache
+def past() -> frozenset[str]:
+    """Irregular verbs in the past tense."""
+    return frozenset(line.split()[1] for line in lines("irregular") if len(line.split()) > 1)
+
+
+@cache
 def stem(word: str) -> str:
     """Cuts an English word to a stem that its inflections share."""
     word = word.lower().replace("’", "'").removesuffix("'s").rstrip("'")

@@ -1,13 +1,14 @@
 """Whether two sentences say yes to the same thing: negation, opposites, quantifiers, modality, direction."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import known, read
-from quorra.agent.reading.words import Word, contrasts, stops, words
+from quorra.agent.reading.words import Word, contrasts, past, stops, words
 from quorra.agent.verifiers import claims
 
 _NEGATOR = re.compile(
@@ -46,6 +47,9 @@ _CONTRADICT = (
     ("future", "past"),
     ("past", "future"),
 )
+_PREPOSITIONS = frozenset(["in", "on", "at", "to", "from", "by", "with", "for", "under", "behind", "into", "beside", "above", "below", "against", "after", "before"])
+_WILL = re.compile(r"\b(?:will|going to)\b|['’]ll\b", re.IGNORECASE)
+_PASSIVE = frozenset(["be", "is", "are", "being", "been", "get", "gets", "has", "have"])
 _DIRECTED = {"before", "after", "until", "since", "above", "below", "under", "over", "off", "down", "up"}
 _FROM = {"from", "since", "after", "starting", "begin", "begins", "open", "opens", "start", "starts"}
 _TO = {"to", "until", "till", "before", "end", "ends", "close", "closes", "through"}
@@ -152,8 +156,10 @@ def _nearest(draft: str, theirs: tuple[Unit, ...]) -> Unit:
 def _force(draft: str, source: str, unit: Unit) -> str | None:
     ours, theirs, near = classes(draft), classes(source), classes(unit.text)
     for mine, other in _CONTRADICT:
-        if mine in ours and other in near and mine not in theirs and other not in ours:
+        if mine in ours and other in near and mine not in near and other not in ours:
             return f"it is stated as {mine}, the source says {other}"
+    if _WILL.search(draft) and "future" not in theirs and _happened(source):
+        return "it is still to come, the source says it has happened"
     if "doubt" in near and "doubt" not in ours:
         return "a doubt is dropped"
     for name in ("only", "cause", "all"):
@@ -162,16 +168,56 @@ def _force(draft: str, source: str, unit: Unit) -> str | None:
     return None
 
 
+def _happened(text: str) -> bool:
+    """Tells whether a sentence has a verb in the past that is no part of a passive."""
+    before = ""
+    for word in words(text):
+        if (word.lower.endswith("ed") or word.lower in past()) and before not in _PASSIVE:
+            return True
+        before = word.lower
+    return False
+
+
 def turned_round(draft: str, source: str) -> bool:
-    """Tells whether two named things, or the two sides of a comparison, have changed places."""
+    """Tells whether two named things, the two sides of a comparison or two places have changed their parts."""
     sides = _than(draft), _than(source)
     if sides[0] and sides[1]:
         (left, right), (ours, theirs) = sides[0], sides[1]
-        return len(left & theirs) + len(right & ours) > len(left & ours) + len(right & theirs)
+        return bool((left & theirs) - ours) and bool((right & ours) - theirs)
+    if _exchanged(_roles(draft), _roles(source)):
+        return True
     first, second = _order(draft, source), _order(source, draft)
     if len(first) < 2 or first == second or sorted(first) != sorted(second):
         return False
-    return _passive(draft) == _passive(source) and bool(_between(draft, first) & _between(source, second))
+    return _passive(draft) == _passive(source) and _alike(_between(draft, first), _between(source, second))
+
+
+def _alike(some: frozenset[str], others: frozenset[str]) -> bool:
+    return any(known(one, others) or contrasts().get(one, frozenset()) & others for one in some)
+
+
+def _exchanged(draft: Mapping[str, str], source: Mapping[str, str]) -> bool:
+    """Tells whether two words stand behind each other's prepositions."""
+    moved = [word for word in draft if word in source and draft[word] != source[word]]
+    return any(
+        draft[one] == source[other] and draft[other] == source[one] for one, other in combinations(moved, 2)
+    )
+
+
+def _roles(text: str) -> dict[str, str]:
+    """Maps each content word to the preposition it stands behind."""
+    roles: dict[str, str] = {}
+    content = {word.start for word in read(text).content}
+    role, adjoining = "", False
+    for word in words(text):
+        if word.start in content:
+            roles.setdefault(word.stem, role)
+            adjoining = True
+        elif word.lower in _PREPOSITIONS:
+            role, adjoining = word.lower, False
+        elif adjoining:
+            role, adjoining = "", False
+    return roles
 
 
 def _between(text: str, names: list[str]) -> frozenset[str]:
@@ -198,7 +244,7 @@ def _order(text: str, other: str) -> list[str]:
 
 
 def _passive(text: str) -> bool:
-    return bool(re.search(r"\b(?:by|from)\s+(?:[a-z]+\s+)?[A-Z]", text))
+    return bool(re.search(r"\bby\s+(?:[a-z]+\s+)?[A-Z]", text))
 
 
 def sided(text: str, start: int) -> str:

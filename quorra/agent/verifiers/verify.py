@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import Nearness, Reading, added, implied, known, read
 from quorra.agent.reading.sentences import Source
-from quorra.agent.reading.words import Word, siblings, stem, words
+from quorra.agent.reading.words import Word, contrasts, siblings, stem, words
 from quorra.agent.verifiers import about, claims, polarity, slots
 from quorra.agent.verifiers.about import Part
 from quorra.agent.verifiers.candidate import Candidate, candidates
@@ -80,7 +80,17 @@ class Verifier:
                 return []
             bound.append(one)
             before = before if claims.leans(piece) else piece
-        return bound
+        return [] if self._split(pieces, bound) else bound
+
+    def _split(self, pieces: list[str], bound: list[Bound]) -> bool:
+        """Tells whether pieces say of one sentence together what it does not say as a whole."""
+        for source in {one.source for one in bound}:
+            together = [piece for piece, one in zip(pieces, bound, strict=True) if one.source is source]
+            whole = read(" and ".join(together))
+            fitting = [one for one in self._candidates if one.source is source]
+            if len(together) > 1 and all(self._meaning(whole, one) for one in fitting):
+                return True
+        return False
 
     def _claim(self, claim: Claim) -> "Bound | _Fault":
         reading = read(claim.text)
@@ -105,7 +115,9 @@ class Verifier:
             return _Fault(f"“{absent[0]}” is not named there", 2)
         if claim.subject and not any(self._near.says(_word(stem), one.all) for stem in claim.subject):
             return _Fault("it speaks of something else than the sentence before it", 3)
-        foreign = [word for word in reading.content if not self._near.says(word, one.all)]
+        foreign = [word for word in reading.content if not self._near.says(word, one.all) and not _turned(word, one)]
+        if one.whole and self._strays(reading, one):
+            return _Fault("the passage says it of something else", 4)
         if self._usurped(reading, one):
             return _Fault("the passage says it of something else", 4)
         wrong = self._meaning(reading, one)
@@ -121,6 +133,14 @@ class Verifier:
             return bool(held)
         told = reading.stems | self._question.reading.stems | {word.stem for word in words(self._question.reading.text)}
         return any(implied([other]) & told or stem(other.unit) in told for other in held)
+
+    def _strays(self, reading: Reading, one: Candidate) -> bool:
+        """Tells whether a claim takes more from the sentence above than the thing that it speaks of."""
+        if not all(any(carries(other, each) for other in one.own.quantities) for each in reading.quantities):
+            return False
+        topic = claims.subject(one.source.before) | self._question.reading.stems
+        lent = [word for word in reading.content if not self._near.says(word, one.alone)]
+        return any(word.stem in reading.keys and not known(word.stem, topic) for word in lent)
 
     def _usurped(self, reading: Reading, one: Candidate) -> bool:
         """Tells whether the claim is about what only the note's title names, while the sentence is about another thing."""
@@ -222,6 +242,11 @@ def _reaches(reading: Reading, one: Candidate) -> bool:
 def _named(name: str, one: Candidate) -> bool:
     here = {form.removesuffix("'s") for form in one.all.own.values()}
     return name in here or name in one.source.about.lower()
+
+
+def _turned(word: Word, one: Candidate) -> bool:
+    """Tells whether the source has a word's opposite; whether that is right is a matter of polarity."""
+    return bool(contrasts().get(word.stem, frozenset()) & frozenset(one.reading.stems))
 
 
 def _same(one: str, other: str) -> bool:
