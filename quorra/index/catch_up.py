@@ -20,7 +20,7 @@ from quorra.ledger.change import Snapshot
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from quorra.index.store.tables import Tables
+    from quorra.index.store.tables import Held, Tables
 
 Steps = Callable[[str], None]
 
@@ -61,9 +61,10 @@ class Writer:
             if rebuild:
                 base = Manifest(passages.RECIPE, base.generation, embedder=base.embedder, dim=base.dim)
             self.steps("parse")
-            wanted = plan.make(self.source, base, snapshot, lambda paths: self._indexed(base, paths))
+            seen_now: dict[str, Held] = {}
+            wanted = plan.make(self.source, base, snapshot, lambda paths: self._indexed(base, paths, seen_now))
             texts = plan.texts(self.source, wanted.fresh, snapshot.dirty)
-            return self._write(base, snapshot, wanted, prepare.all(texts, self.cache))
+            return self._write(base, snapshot, wanted, prepare.all(texts, self.cache), seen_now)
 
     def publish(self, base: Manifest, **changes: object) -> Manifest:
         """Publishes the generation after ``base``; the lock must be held."""
@@ -73,27 +74,35 @@ class Writer:
         manifests.sweep(self.folder, fresh)
         return fresh
 
-    def _indexed(self, base: Manifest, paths: Sequence[str] | None) -> Mapping[str, str]:
-        """Gives the blobs of some notes from their tables, or of all from the catalogue."""
+    def _indexed(self, base: Manifest, paths: Sequence[str] | None, held: "dict[str, Held]") -> Mapping[str, str]:
+        """Gives the blobs of some notes from their tables, filling ``held``, or of all from the catalogue."""
         if not base.catalogue:
             return {}
         if paths is None:
             return {each.path: each.blob for each in catalogue.documents(self.folder / base.catalogue)}
+        held |= self._held(base, paths)
+        return {path: each.blob for path, each in held.items()}
+
+    def _held(self, base: Manifest, paths: Sequence[str]) -> "dict[str, Held]":
         from quorra.index.store import tables as store
 
-        found: dict[str, str] = {}
+        found: dict[str, Held] = {}
         for place, some in _by_domain(paths).items():
             if place in base.shelves:
-                found |= store.blobs(self.tables.read(base.shelves[place]), some)
+                found |= store.held(self.tables.read(base.shelves[place]), some)
         return found
 
-    def _write(self, base: Manifest, snapshot: Snapshot, wanted: Plan, prepared: Prepared) -> tuple[Manifest, int]:
+    def _write(
+        self, base: Manifest, snapshot: Snapshot, wanted: Plan, prepared: Prepared, held: "dict[str, Held]"
+    ) -> tuple[Manifest, int]:
+        held |= self._held(base, [path for path in wanted.gone if path not in held])
         gone = _by_domain(wanted.gone)
         shelves, reused = dict(base.shelves), 0
         with ThreadPoolExecutor(1, "quorra-catalogue") as beside:
             catalogued = beside.submit(self._catalogued, base, wanted, prepared)
             for place in sorted({*prepared.passages, *gone}):
-                shelves[place], known = self._fill(base, place, gone.get(place, ()), prepared.passages.get(place))
+                dropped = {path: held[path] for path in gone.get(place, ())}
+                shelves[place], known = self._fill(base, place, dropped, prepared.passages.get(place))
                 reused += known
             self.steps("catalogue")
             name, documents, problems = catalogued.result()
@@ -116,7 +125,9 @@ class Writer:
         name = f"catalogue-{base.generation + 1}.duckdb"
         return name, *catalogue.edit(self.folder, base.catalogue, name, wanted.gone, prepared.rows)
 
-    def _fill(self, base: Manifest, place: str, gone: Sequence[str], added: "pa.Table | None") -> tuple[Shelf, int]:
+    def _fill(
+        self, base: Manifest, place: str, gone: "Mapping[str, Held]", added: "pa.Table | None"
+    ) -> tuple[Shelf, int]:
         from quorra.index.store import shelves
 
         self.steps("rows")

@@ -107,7 +107,7 @@ def _add(writer: Writer, place: str, embedder: Embedder, vectors: Mapping[Spot, 
         shelf, table = shelves.opened(writer.tables, base, place)
         wanted = store.missing(table)
         fitting = {spot: vector for spot, vector in vectors.items() if spot in wanted}
-        shelf = shelves.fill(table, shelf, (), None, fitting)
+        shelf = shelves.fill(table, shelf, {}, None, fitting)
         return writer.publish(base, shelves={**base.shelves, place: shelf})
 
 

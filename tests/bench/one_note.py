@@ -35,6 +35,7 @@ class Edits:
         self.pick = random.Random(11)
         self.parts = vaults.sections()
         self.turn = 0
+        self.dirty: dict[str, str | None] = {}
 
     def write(self) -> tuple[Snapshot, str]:
         """Writes one note; gives the snapshot that this makes and the new word."""
@@ -44,7 +45,8 @@ class Edits:
         path = f"vault/{vaults.name(number)}"
         text = vaults.note(self.pick, number, self.notes, self.parts) + f"\nHere is {word}.\n"
         (self.root / path).write_text(text, encoding="utf-8")
-        return Snapshot(self.texts.ledger.head(), {path: self.texts.ledger.id_of(text.encode())}), word
+        self.dirty[path] = self.texts.ledger.id_of(text.encode())
+        return Snapshot(self.texts.ledger.head(), dict(self.dirty)), word
 
 
 def quorra(index: Index, edits: Edits) -> Callable[[], None]:

@@ -48,13 +48,15 @@ class Rows:
 def edit(folder: Path, old: str, new: str, gone: Sequence[str], added: Rows) -> tuple[int, int]:
     """Writes generation ``new`` as ``old`` without the notes ``gone`` and with rows added.
 
-    Gives the number of documents and of their problems.
+    Gives the number of documents and of their problems. What a writer that died
+    has left goes first: DuckDB would replay its write-ahead log.
     """
     import duckdb
     import pyarrow as pa
 
     fresh = folder / f"{new}.part"
-    fresh.unlink(missing_ok=True)
+    for left in folder.glob("catalogue-*.part*"):
+        left.unlink()
     if old:
         shutil.copyfile(folder / old, fresh)
     with duckdb.connect(str(fresh), config={"threads": 1}) as base:
@@ -73,7 +75,6 @@ def edit(folder: Path, old: str, new: str, gone: Sequence[str], added: Rows) -> 
         base.execute("COMMIT")
         base.execute("CHECKPOINT")
         counted = base.execute("SELECT count(*), coalesce(sum(problems), 0)::BIGINT FROM documents").fetchone()
-    (folder / f"{new}.part.wal").unlink(missing_ok=True)
     os.replace(fresh, folder / new)
     assert counted is not None
     return int(counted[0]), int(counted[1])

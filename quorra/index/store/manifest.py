@@ -155,12 +155,10 @@ def sweep(folder: Path, manifest: Manifest) -> None:
     The lock must be held. An empty file under ``superseded`` keeps the time since when one is.
     """
     kept = {manifest.catalogue, *(f"{shelf.table}.lance" for shelf in manifest.shelves.values())}
-    for file in (*folder.glob("catalogue-*"), *folder.glob("tables/*.lance")):
-        if file.name in kept:
-            continue
+    for file in (*folder.glob("catalogue-*.duckdb"), *folder.glob("tables/*.lance")):
         mark = folder / "superseded" / file.name
-        if file.suffix == ".part":
-            file.unlink()
+        if file.name in kept:
+            mark.unlink(missing_ok=True)
         elif not mark.exists():
             mark.parent.mkdir(exist_ok=True)
             mark.touch()

@@ -1,7 +1,7 @@
 """What is done to one domain's table, with the shelf that says what is in it."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,7 +11,7 @@ import pyarrow as pa
 from quorra.index.rank import Vectors
 from quorra.index.store import tables
 from quorra.index.store.manifest import KEEP, Manifest, Shelf
-from quorra.index.store.tables import Tables
+from quorra.index.store.tables import Held, Tables
 
 MANY = 20_000
 _SLACK = 600.0
@@ -32,13 +32,14 @@ def opened(base_tables: Tables, manifest: Manifest, place: str) -> tuple[Shelf, 
 def fill(
     table: Any,
     shelf: Shelf,
-    gone: Sequence[str],
+    gone: Mapping[str, Held],
     added: pa.Table | None,
     vectors: Mapping[tuple[str, int, bytes], Vectors],
 ) -> Shelf:
     """Removes some notes from a table and adds passages and vectors."""
-    dropped = tables.drop(table, gone) if gone and not shelf.fresh else (0, 0, 0)
+    tables.drop(table, list(gone))
     tables.add(table, added, vectors)
+    dropped = sum(each.rows for each in gone.values())
     rows = keyed = 0
     if added is not None:
         rows = added.num_rows
@@ -46,10 +47,10 @@ def fill(
     return replace(
         shelf,
         version=table.version,
-        rows=shelf.rows + rows - dropped[0],
-        keyed=shelf.keyed + keyed - dropped[1],
-        vectors=shelf.vectors + len(vectors) - dropped[2],
-        stale=shelf.stale + rows + dropped[0],
+        rows=shelf.rows + rows - dropped,
+        keyed=shelf.keyed + keyed - sum(each.keyed for each in gone.values()),
+        vectors=shelf.vectors + len(vectors) - sum(each.vectors for each in gone.values()),
+        stale=shelf.stale + rows + dropped,
         loose=shelf.loose + len(vectors),
         edits=shelf.edits + 1,
     )

@@ -9,6 +9,7 @@ the note.
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -86,17 +87,32 @@ def name(domain: str) -> str:
     return plain if plain == domain else f"{plain}-{hashlib.sha256(domain.encode()).hexdigest()[:12]}"
 
 
-def drop(table: Any, paths: Sequence[str]) -> tuple[int, int, int]:
-    """Removes every row of some notes; gives how many passages, passages to be embedded, and vectors these were."""
-    rows = keyed = vectors = 0
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a table holds of a note: its blob, its passages, those to be embedded, and their vectors."""
+
+    blob: str
+    rows: int
+    keyed: int
+    vectors: int
+
+
+def held(table: Any, paths: Sequence[str]) -> dict[str, Held]:
+    """Looks up some notes, those that are there."""
+    found: dict[str, Held] = {}
     for at in range(0, len(paths), _AT_ONCE):
-        where = f"path IN ({quoted(paths[at : at + _AT_ONCE])})"
-        embeds = _named(table, where, ["embeds"])["embeds"].to_pylist()
-        vectors += embeds.count(None)
-        rows += len(embeds) - embeds.count(None)
-        keyed += sum(bool(length) for length in embeds)
-        table.delete(where)
-    return rows, keyed, vectors
+        some = _named(table, f"path IN ({quoted(paths[at : at + _AT_ONCE])})", ["path", "embeds", "blob"])
+        for path, embeds, blob in zip(*(some[name].to_pylist() for name in ("path", "embeds", "blob")), strict=True):
+            old = found.get(path, Held("", 0, 0, 0))
+            row = embeds is not None
+            found[path] = Held(blob or old.blob, old.rows + row, old.keyed + bool(embeds), old.vectors + (not row))
+    return found
+
+
+def drop(table: Any, paths: Sequence[str]) -> None:
+    """Removes every row of some notes."""
+    for at in range(0, len(paths), _AT_ONCE):
+        table.delete(f"path IN ({quoted(paths[at : at + _AT_ONCE])})")
 
 
 def quoted(values: Iterable[str]) -> str:
@@ -117,14 +133,14 @@ def add(table: Any, passages: pa.Table | None, vectors: Mapping[tuple[str, int, 
     parts = [passages] if passages is not None else []
     if vectors:
         paths, numbers, keys = zip(*vectors, strict=True)
-        field = table.schema.field("vector")
-        flat = pa.array(np.concatenate(list(vectors.values())).astype(np.float32))
-        column = pa.FixedSizeListArray.from_arrays(flat, field.type.list_size)
+        flat = np.concatenate(list(vectors.values())).astype(np.float32)
+        column = pa.FixedSizeListArray.from_arrays(pa.array(flat), len(flat) // len(vectors))
         names = ["path", "part", "key", "vector"]
         parts.append(pa.table([pa.array(paths), pa.array(numbers, pa.int32()), pa.array(keys), column], names=names))
     if parts:
         whole = pa.concat_tables(parts, promote_options="default")
-        table.add(pa.table([_column(whole, field) for field in table.schema], schema=table.schema))
+        schema = table.schema
+        table.add(pa.table([_column(whole, field) for field in schema], schema=schema))
 
 
 def _column(rows: pa.Table, field: pa.Field) -> Any:
@@ -200,16 +216,6 @@ def _field(found: pa.Table | None, dim: int) -> Field:
     flat = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
     places = tuple(zip(found["path"].to_pylist(), found["part"].to_pylist(), strict=True))
     return Field(places, flat.reshape(-1, dim))
-
-
-def blobs(table: Any, paths: Sequence[str]) -> dict[str, str]:
-    """Gives the blob of each of some notes that are there."""
-    found: dict[str, str] = {}
-    for at in range(0, len(paths), _AT_ONCE):
-        where = f"path IN ({quoted(paths[at : at + _AT_ONCE])}) AND part = 0 AND words IS NOT NULL"
-        some = _named(table, where, ["path", "blob"])
-        found.update(zip(some["path"].to_pylist(), some["blob"].to_pylist(), strict=True))
-    return found
 
 
 def rows(table: Any, paths: Sequence[str], columns: Sequence[str]) -> list[dict[str, Any]]:
