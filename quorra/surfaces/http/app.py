@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Asked = Request[Any, Any, State]
 LARGEST = 1 << 20
+FOUND = ResponseSpec(Found, generate_examples=False, description="Hits, and how fresh they are.")
 PAGE = (files("quorra.surfaces.http") / "page.html").read_text(encoding="utf-8")
 
 
@@ -72,7 +73,7 @@ async def health(request: Asked) -> Response[dict[str, bool]]:
     return Response(body, status_code=number, headers=errors.headers(number))
 
 
-@post("/search", status_code=200, responses={200: ResponseSpec(Found, description="One hit a note.")})
+@post("/search", status_code=200, responses={200: FOUND, **errors.documented(400, 401, 503)})
 async def search(request: Asked, data: Search) -> dict[str, Any]:
     """Finds notes, one hit a note: its best passage."""
     home: Home = request.app.state.home
@@ -81,7 +82,7 @@ async def search(request: Asked, data: Search) -> dict[str, Any]:
     return find.fields(found)
 
 
-@get("/metrics", media_type=CONTENT_TYPE_LATEST, sync_to_thread=False)
+@get("/metrics", media_type=CONTENT_TYPE_LATEST, sync_to_thread=False, responses=errors.documented(401))
 def numbers() -> bytes:
     """Gives counters and timings in Prometheus' form; numbers only."""
     return generate_latest() + "".join(_samples()).encode()

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +12,7 @@ from litestar.response.sse import ServerSentEventMessage
 from litestar.serialization import encode_json
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from quorra.agent.answer import Answer
+from quorra.agent.answer import Answer, Citation, Outcome
 from quorra.errors import QuorraError
 from quorra.inference.protocol import ModelAway
 from quorra.surfaces.http import errors
@@ -24,12 +23,23 @@ if TYPE_CHECKING:
 
 Asked = Request[Any, Any, State]
 BREATH = 15.0
+STREAM = ResponseSpec(str, generate_examples=False, media_type="text/event-stream", description="The events.")
 
 
 class Message(msgspec.Struct, forbid_unknown_fields=True):
     """What a person says to Quorra."""
 
     message: str
+
+
+class Told(msgspec.Struct):
+    """An answer with its citations; timings are seconds by step."""
+
+    outcome: Outcome
+    answer: str
+    citations: tuple[Citation, ...]
+    model: str
+    timings: dict[str, float]
 
 
 class ClientGone(QuorraError):
@@ -41,8 +51,8 @@ class ClientGone(QuorraError):
         super().__init__("The client went away.")
 
 
-@post("/chat", status_code=200, responses={200: ResponseSpec(Answer, description="The answer with its citations.")})
-async def chat(request: Asked, data: Message) -> Response[dict[str, Any]]:
+@post("/chat", status_code=200, responses=errors.documented(400, 401, 502, 503))
+async def chat(request: Asked, data: Message) -> Response[Told]:
     """Answers from the vault and facts, with citations; 503 while the model is away or too many wait."""
     turn = _begin(request, data, lambda _: None)
     try:
@@ -54,7 +64,7 @@ async def chat(request: Asked, data: Message) -> Response[dict[str, Any]]:
     return Response(told(answer), status_code=number, headers=errors.headers(number))
 
 
-@post("/chat/stream", status_code=200, responses={200: ResponseSpec(str, media_type="text/event-stream")})
+@post("/chat/stream", status_code=200, responses={200: STREAM, **errors.documented(400, 401, 503)})
 async def stream(request: Asked, data: Message) -> "Events":
     """Answers as server-sent events: status, reasoning and token, then exactly one done or error."""
     line: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -115,11 +125,9 @@ class Events(Response[None]):
         yield _event(name, body)
 
 
-def told(answer: Answer) -> dict[str, Any]:
-    """Gives an answer's JSON object."""
-    body = asdict(answer)
-    body.pop("near")
-    return body
+def told(answer: Answer) -> Told:
+    """Gives an answer as the command line prints it."""
+    return Told(answer.outcome, answer.answer, answer.citations, answer.model, dict(answer.timings))
 
 
 def _begin(request: Asked, data: Message, emit: "Callable[[Event], None]") -> Turn:
@@ -144,7 +152,7 @@ async def _served(turn: Turn, receive: Receive) -> Answer:
         leaving.cancel()
 
 
-def _end(turn: Turn) -> tuple[str, dict[str, Any], str]:
+def _end(turn: Turn) -> tuple[str, Told | dict[str, Any], str]:
     """Gives the one terminal event of a finished turn, and what the log calls it."""
     error = Stopping() if turn.answer.cancelled() else turn.answer.exception()
     if error is None:
@@ -175,5 +183,5 @@ def _into(line: "asyncio.Queue[bytes | None]") -> Callable[[bytes | None], None]
     return put
 
 
-def _event(name: str, body: dict[str, Any]) -> bytes:
+def _event(name: str, body: Told | dict[str, Any]) -> bytes:
     return ServerSentEventMessage(event=name, data=encode_json(body)).encode()

@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import structlog
 from litestar import Request, Response
 from litestar.exceptions import HTTPException
+from litestar.openapi import ResponseSpec
 from litestar.response.base import ASGIResponse
 from litestar.serialization import encode_json
 
@@ -41,6 +43,22 @@ _SENTENCES = {
 log = structlog.get_logger("quorra.http")
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error for programs and people: a stable code, a sentence, and what to do next."""
+
+    code: str
+    message: str
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The body of every answer that is none."""
+
+    error: Problem
+
+
 class BadInput(QuorraError):
     """The request is not what the address takes."""
 
@@ -54,6 +72,14 @@ class Broken(QuorraError):
 
     def __init__(self) -> None:
         super().__init__("Quorra failed at this, and the fault is hers.", "The service's log says where.")
+
+
+def documented(*numbers: int) -> dict[int, ResponseSpec]:
+    """Gives what the schema says of the statuses that an address fails with."""
+    return {
+        number: ResponseSpec(Failed, description=HTTPStatus(number).phrase, generate_examples=False)
+        for number in numbers
+    }
 
 
 def fields(error: QuorraError) -> dict[str, Any]:
