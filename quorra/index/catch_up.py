@@ -33,6 +33,7 @@ class Writer:
         self.cache = cache
         self.source = source
         self.steps = steps
+        self._editor = catalogue.Editor(folder)
 
     @cached_property
     def tables(self) -> "Tables":
@@ -123,7 +124,7 @@ class Writer:
         if base.catalogue and not (wanted.gone or wanted.fresh):
             return base.catalogue, base.documents, base.problems
         name = f"catalogue-{base.generation + 1}.duckdb"
-        return name, *catalogue.edit(self.folder, base.catalogue, name, wanted.gone, prepared.rows)
+        return name, *self._editor.edit(base.catalogue, name, wanted.gone, prepared.rows)
 
     def _fill(
         self, base: Manifest, place: str, gone: "Mapping[str, Held]", added: "pa.Table | None"

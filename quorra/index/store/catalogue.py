@@ -4,10 +4,12 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
 _TABLES = """
@@ -45,39 +47,64 @@ class Rows:
     tags: "pa.Table"
 
 
-def edit(folder: Path, old: str, new: str, gone: Sequence[str], added: Rows) -> tuple[int, int]:
-    """Writes generation ``new`` as ``old`` without the notes ``gone`` and with rows added.
+class Editor:
+    """Writes generations; its one in-memory database is opened once, as that takes longer than an edit."""
 
-    Gives the number of documents and of their problems. What a writer that died
-    has left goes first: DuckDB would replay its write-ahead log.
-    """
-    import duckdb
-    import pyarrow as pa
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
-    fresh = folder / f"{new}.part"
-    for left in folder.glob("catalogue-*.part*"):
-        left.unlink()
-    if old:
-        shutil.copyfile(folder / old, fresh)
-    with duckdb.connect(str(fresh), config={"threads": 1}) as base:
-        if not old:
-            base.execute(_TABLES)
+    @cached_property
+    def _base(self) -> "duckdb.DuckDBPyConnection":
+        import duckdb
+
+        return duckdb.connect(":memory:", config={"threads": 1})
+
+    def edit(self, old: str, new: str, gone: Sequence[str], added: Rows) -> tuple[int, int]:
+        """Writes generation ``new`` as ``old`` without the notes ``gone`` and with rows added.
+
+        Gives the number of documents and of their problems. What a writer that died
+        has left goes first: DuckDB would replay its write-ahead log.
+        """
+        fresh = self._folder / f"{new}.part"
+        for left in self._folder.glob("catalogue-*.part*"):
+            left.unlink()
+        if old:
+            shutil.copyfile(self._folder / old, fresh)
+        place = str(fresh).replace("'", "''")
+        self._base.execute(f"ATTACH '{place}' AS fresh")
+        try:
+            self._base.execute("USE fresh")
+            counted = self._edited(bool(old), gone, added)
+            self._base.execute("USE memory")
+            self._base.execute("DETACH fresh")
+        except BaseException:
+            self.__dict__.pop("_base").close()
+            raise
+        os.replace(fresh, self._folder / new)
+        return counted
+
+    def _edited(self, there: bool, gone: Sequence[str], added: Rows) -> tuple[int, int]:
+        import pyarrow as pa
+
+        base = self._base
         base.execute("BEGIN")
-        if old and gone:
+        if not there:
+            base.execute(_TABLES)
+        if gone:
             base.register("gone_paths", pa.table({"path": pa.array(gone, pa.string())}))
             for table in ("links", "tags", "documents"):
                 base.execute(f"DELETE FROM {table} WHERE path IN (SELECT path FROM gone_paths)")
+            base.unregister("gone_paths")
         for name, rows in (("documents", added.documents), ("links", added.links), ("tags", added.tags)):
             if rows.num_rows:
                 base.register("added_rows", rows)
                 base.execute(f"INSERT INTO {name} SELECT * FROM added_rows")
                 base.unregister("added_rows")
         base.execute("COMMIT")
-        base.execute("CHECKPOINT")
+        base.execute("CHECKPOINT fresh")
         counted = base.execute("SELECT count(*), coalesce(sum(problems), 0)::BIGINT FROM documents").fetchone()
-    os.replace(fresh, folder / new)
-    assert counted is not None
-    return int(counted[0]), int(counted[1])
+        assert counted is not None
+        return int(counted[0]), int(counted[1])
 
 
 def query(file: Path, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
