@@ -1,6 +1,7 @@
 """Patching git's index gives what git itself would have written."""
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,25 @@ def test_long_names_and_many_entries(tmp_path: Path):
     index = Index((root / ".git/index").read_bytes())
     assert {path: index.row(path) for path in files} == rows(root)
     assert index.row("0/nothing.md") is None
+
+
+def test_a_cached_tree_with_staged_work_in_it_is_not_taken_for_the_heads(tmp_path: Path):
+    root = repository(tmp_path / "home", {"d/a.md": b"a", "d/b.md": b"b", "e/c.md": b"c"})
+    (root / "d/staged.md").write_bytes(b"staged")
+    git(root, "add", "d/staged.md")
+    git(root, "write-tree")
+    assert isinstance(write(opened(root), {"d/a.md": b"new"}), Applied)
+    cached = git(root, "write-tree")
+    git(root, "read-tree", "--empty")
+    git(root, "read-tree", "HEAD")
+    git(root, "add", "d/staged.md")
+    assert cached == git(root, "write-tree")
+
+
+def test_an_edit_as_young_as_the_old_index_stays_visible(tmp_path: Path):
+    root = repository(tmp_path / "home", {"a.md": b"a1\n", "b.md": b"b1\n"})
+    (root / "b.md").write_bytes(b"b2\n")
+    # Git compares whole seconds: only an index that is no younger than the file makes it look inside.
+    time.sleep(1.1)
+    assert isinstance(write(opened(root), {"a.md": b"a2\n"}), Applied)
+    assert git(root, "status", "--porcelain") == " M b.md\n"
