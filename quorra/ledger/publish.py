@@ -80,6 +80,7 @@ class Publisher:
         for draft in drafts:
             tree = objects.graft(tree, draft.rows)
             parent = objects.write(commit(tree, parent, draft.author, when, draft.message), "commit")
+            self.repo.know(parent, tree)
         assert parent is not None
         return parent
 

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import threading
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from quorra.ledger.plumbing.process import Reader
 
 KEPT = 200_000
+FEW = 8
 FOLDER = "40000"
 GITLINK = "160000"
 LINK = "120000"
@@ -44,6 +46,7 @@ class Objects:
         self._record = re.compile(rb"(\d+) ([^\0]+)\0(.{%d})" % self.size, re.DOTALL)
         self._trees: dict[str, Tree] = {}
         self._held = 0
+        self._memory = threading.Lock()
 
     def id_of(self, content: bytes, kind: str = "blob") -> str:
         """Gives the id that git gives to this content."""
@@ -70,7 +73,11 @@ class Objects:
 
     def write_new(self, contents: Iterable[bytes]) -> list[str]:
         """Writes the blobs that the repository does not hold yet and gives the ids of all."""
-        named = [(self.id_of(content), content) for content in contents]
+        listed = list(contents)
+        if len(listed) <= FEW:
+            # To ask git first costs more than a second copy beside a pack.
+            return [self.write(content) for content in listed]
+        named = [(self.id_of(content), content) for content in listed]
         held = self.reader.info([name for name, _ in named])
         for (_, content), known in zip(named, held, strict=True):
             if known is None:
@@ -87,10 +94,13 @@ class Objects:
         return kept
 
     def _keep(self, name: str, tree: Tree) -> None:
-        self._held += len(tree)
-        while self._held > KEPT and self._trees:
-            self._held -= len(self._trees.pop(next(iter(self._trees))))
-        self._trees[name] = tree
+        with self._memory:
+            if name in self._trees:
+                return
+            self._held += len(tree)
+            while self._held > KEPT and self._trees:
+                self._held -= len(self._trees.pop(next(iter(self._trees))))
+            self._trees[name] = tree
 
     def row(self, tree: str | None, path: str) -> Row | None:
         """Finds a path's row in a tree; a folder's row has the folder mode."""
@@ -140,6 +150,5 @@ class Objects:
 
         ordered = sorted(entries.items(), key=place)
         name = self.write(b"".join(b"%s %s\0%s" % (mode, part, ident) for part, (mode, ident) in ordered), "tree")
-        if name not in self._trees:
-            self._keep(name, dict(ordered))
+        self._keep(name, dict(ordered))
         return name

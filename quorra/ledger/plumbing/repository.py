@@ -1,6 +1,7 @@
 """One git repository, opened: its processes, objects, files, index and locks."""
 
 import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from quorra.ledger.plumbing.process import OPTIONS, Differ, Git, GitFailed, Read
 from quorra.ledger.plumbing.sealed import Sealed
 
 YOUNG = 128
+KNOWN = 64
 UNDERWAY = {
     "MERGE_HEAD": "A merge",
     "CHERRY_PICK_HEAD": "A cherry-pick",
@@ -38,6 +40,8 @@ class Repository:
         self.own.mkdir(exist_ok=True)
         self.disk = Disk(self.root, self._shelf())
         self.locks = Locks(self.own, self.index_file)
+        self._trees: dict[str, str] = {}
+        self._memory = threading.Lock()
 
     def _locate(self) -> tuple[Path, Path, Path]:
         words = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir", "--git-path", "index")
@@ -65,11 +69,24 @@ class Repository:
         return text[5:].strip() if text.startswith("ref: ") else None
 
     def tree_of(self, commit: str | None) -> str | None:
-        """Gives a commit's tree."""
+        """Gives the tree of a commit, which is named by its full id."""
         if commit is None:
             return None
+        known = self._trees.get(commit)
+        if known is not None:
+            return known
         found = self.reader.info([f"{commit}^{{tree}}"])[0]
-        return found[0] if found else None
+        if found is None:
+            raise GitFailed(f"Commit {commit} is not in the repository.", "Run git fsck.")
+        self.know(commit, found[0])
+        return found[0]
+
+    def know(self, commit: str, tree: str) -> None:
+        """Remembers a commit's tree, so that git need not be asked."""
+        with self._memory:
+            while len(self._trees) >= KNOWN:
+                del self._trees[next(iter(self._trees))]
+            self._trees[commit] = tree
 
     def settled(self) -> str:
         """Gives the branch; raises Blocked on a detached HEAD or in the middle of a merge or the like."""
