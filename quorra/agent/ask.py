@@ -98,7 +98,7 @@ class _Turn:
     def quote(self) -> Answer:
         self.emit(Event("status", "quoting"))
         with self.step("quote"):
-            quoted = quotation.choose(self.question, self.sources, self.embedder)
+            quoted = quotation.choose(self.question, self.sources, self.hits, self.embedder)
         if not quoted.chosen:
             return self._missed(quoted.near)
         text, citations = _cite([(_flat(one.text), [(one, False)]) for one in quoted.chosen], self.hits)

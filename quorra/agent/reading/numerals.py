@@ -213,7 +213,12 @@ def shared_units(text: str, found: tuple[Quantity, ...]) -> tuple[Quantity, ...]
             given[at] = replace(one, unit=other.unit)
     for at in range(1, len(given)):
         before, one = given[at - 1], given[at]
-        if _bare(one) and before.unit and _ELLIPTIC.fullmatch(text[before.end : one.start]) and _OVER.match(text, one.end):
+        if (
+            _bare(one)
+            and before.unit
+            and _ELLIPTIC.fullmatch(text[before.end : one.start])
+            and _OVER.match(text, one.end)
+        ):
             given[at] = replace(one, unit=before.unit)
     return tuple(given)
 

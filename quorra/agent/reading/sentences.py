@@ -9,7 +9,7 @@ from quorra.index.found import Hit
 
 _OPENS = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]|#{1,6} |\||>")
 _CLOSES = re.compile(r"#{1,6} |\|")
-_END = re.compile(r"(?<=[.!?…])[\"'”’)\]*_`]*\s+(?=[\"'“‘(\[*_`]*[A-Z0-9À-Þ`\-.])")
+_END = re.compile(r"(?<=[.!?…])[\"'”’)\]*_`]*\s+(?=[\"'“‘(\[*_`]*[A-Z0-9À-Þ`])")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|approx|no|nr|dr|mr|mrs|ms|st|vs|ca|tel|min|max|incl|excl|fig|p|pp|a\.m|p\.m)|(?<![°\w&])[A-Z])\.[\"')]*\s*$",
     re.IGNORECASE,
@@ -25,7 +25,7 @@ _MARKUP = (
     (re.compile(r"\s*\|\s*"), " | "),
     (re.compile(r"\s+"), " "),
 )
-_FIRST = re.compile(r"(?:(?! (?:and|but|while|whereas|so|because) |[;:]|, ).)*", re.IGNORECASE | re.DOTALL)
+_FIRST = re.compile(r" (?:and|but|while|whereas|so|because) |[;:]|, ", re.IGNORECASE)
 _BACK = 3
 _PRONOUN = re.compile(
     r"^\W*(?:(?:it|they|he|she|this|that|these|those|its|their|his|her|both|there|then|here|also|the same)\b)"
@@ -62,7 +62,8 @@ def spans(text: str) -> tuple[tuple[int, int], ...]:
     for start, end in _blocks(text):
         at = start
         for match in _END.finditer(text, start, end):
-            if not _ABBREVIATION.search(text[at : match.start() + len(match[0].rstrip())]):
+            said = text[at : match.start() + len(match[0].rstrip())]
+            if said.count("`") % 2 == 0 and not _ABBREVIATION.search(said):
                 found.append((at, match.end()))
                 at = match.end()
         found.append((at, end))
@@ -127,7 +128,7 @@ def _sources(index: int, hit: Hit) -> Iterator[Source]:
         first = hit.lines[0] + hit.text.count("\n", 0, start)
         lines = (first, first + text.count("\n"))
         heading = text.startswith("#")
-        leans = bool(before) and bool(_PRONOUN.search(_FIRST.match(clean)[0]))
+        leans = bool(before) and bool(_PRONOUN.search(_FIRST.split(clean, maxsplit=1)[0]))
         yield Source(index, start, text, clean, lines, about, before, above, leans, heading)
         if heading:
             before, back = "", 0

@@ -12,6 +12,8 @@ _ENDINGS = (
     "edly", "ied", "ies", "ed", "nesses", "ness", "ions", "ion", "ances", "ance", "ences", "ence",
     "ally", "ly", "als", "al", "es", "s", "e", "y",
 )  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """A word with its place in the text; ``stem`` is what is compared."""

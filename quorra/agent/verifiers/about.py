@@ -14,7 +14,8 @@ _PART = re.compile(
 )
 _BOTH = re.compile(r",?\s+and\s+", re.IGNORECASE)
 _POLAR = re.compile(
-    r"^\W*(?:is|are|was|were|am|can|could|may|might|must|shall|should|will|would|do|does|did|has|have|had|need)\b", re.IGNORECASE
+    r"^\W*(?:is|are|was|were|am|can|could|may|might|must|shall|should|will|would|do|does|did|has|have|had|need)\b",
+    re.IGNORECASE,
 )
 _MONEY = r"cost|price|fee|rent|pay|paid|spend|owe|charge|expensive|worth|salary|euro|pound|dollar"
 _WANTS = (
@@ -32,8 +33,14 @@ _WANTS = (
     (r"\b(?:what|which) time\b", "time"),
     (r"\b(?:what|which) (?:week)?day\b|\bon which day\b", "weekday date"),
     (r"\b(?:what|which) (?:month|year|date)\b", "date"),
-    (r"\bwhen\b", "date time weekday period duration months ordinal moment"),
-    (r"\b(?:serial|phone|telephone|account|licence|frame|policy) number\b|\bnumber plate\b", "code count"),
+    (
+        r"(?:^|[,.?!;:]\s+|\b(?:and|by|until|since|till)\s+)when\b|\bwhen (?:is|are|was|were|do|does|did|can|will|must|should|has|have|may)\b",
+        "date time weekday period duration months ordinal moment",
+    ),
+    (
+        r"\bwhat is the number of\b|\b(?:passport|serial|phone|telephone|account|licence|frame|policy) number\b|\bnumber plate\b",
+        "code count",
+    ),
 )
 _MOMENT = re.compile(
     r"\b(?:when|after|before|once|until|as soon as|while|during|whenever|morning|evening|night|noon|summer|winter|autumn|spring)\b",
@@ -92,13 +99,15 @@ def _opposed(word: Word, carried: Evidence) -> bool:
 
 
 def about(part: Part, missed: Sequence[Word], carried: Evidence) -> bool:
-    """Tells whether enough key words of a part are carried: two in three, and every name.
+    """Tells whether enough key words of a part are carried: two in three, half for a yes or no, and every name.
 
     None may be missing whose like is there: a cellar where an attic was asked for.
     """
     there = frozenset(carried.own) | carried.around
-    hard = [word for word in missed if siblings().get(word.stem, frozenset()) & there or (word.capital and word.start > 0)]
-    return not hard and len(missed) * 3 <= len(part.keys)
+    hard = [
+        word for word in missed if siblings().get(word.stem, frozenset()) & there or (word.capital and word.start > 0)
+    ]
+    return not hard and len(missed) * (2 if part.polar else 3) <= len(part.keys)
 
 
 def answers(part: Part, reading: Reading) -> bool:

@@ -17,7 +17,9 @@ _NEGATOR = re.compile(
     r"(?:keep|leave|stay)s?\b[^.,;]{0,30}\bout(?: of)?|nor|stopp?(?:ed|s|ing)? (?=\w+ing))\b",
     re.IGNORECASE,
 )
-_PRONOUN = re.compile(r"\W*(?:(?:and|but|so|because|since|as|if|when)\s+)?(it|they|those|these|that|he|she|them)\b", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"\W*(?:(?:and|but|so|because|since|as|if|when)\s+)?(it|they|those|these|that|he|she|them)\b", re.IGNORECASE
+)
 _EXCEPTION = re.compile(
     r"\b(?:except(?:ing|ion)?|unless|apart from|but not|other than|with the exception|excluding)\b", re.IGNORECASE
 )
@@ -34,7 +36,7 @@ _CLASSES = {
     "only": r"only|solely|exclusively|nothing but|nobody but",
     "all": r"all|every(?! (?:day|week|month|year|night|morning|evening|afternoon|hour|minute|other|second|third|fourth|two|three|four|five|six|\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|winter|season|fortnight|quarter|few))|everyone|everybody|everything|always|whole|entire(?:ly)?",
     "some": r"some|several|a few|few|many|most|mostly|often|usually|sometimes|rarely|seldom|occasionally|partly|half|almost|nearly",
-    "cause": r"because|due to|owing to|thanks to|as a result|therefore|so that|in order to|caused by|since (?=(?:the|it|he|she|they|we|tom|mira))",
+    "cause": r"because|due to|owing to|thanks to|as a result|therefore|so|in order to|caused by|since (?=(?:the|it|he|she|they|we|tom|mira))",
     "past": r"was|were|had|last|previous|previously|ago|former(?:ly)?|used to|did",
     "future": r"will|going to|next|upcoming|due|planned|tomorrow|from now on|shall|'ll",
 }  # fmt: skip
@@ -47,9 +49,31 @@ _CONTRADICT = (
     ("future", "past"),
     ("past", "future"),
 )
-_PREPOSITIONS = frozenset(["in", "on", "at", "to", "from", "by", "with", "for", "under", "behind", "into", "beside", "above", "below", "against", "after", "before"])
+_PREPOSITIONS = frozenset(
+    [
+        "in",
+        "on",
+        "at",
+        "to",
+        "from",
+        "by",
+        "with",
+        "for",
+        "under",
+        "behind",
+        "into",
+        "beside",
+        "above",
+        "below",
+        "against",
+        "after",
+        "before",
+    ]
+)
 _WILL = re.compile(r"\b(?:will|going to)\b|['’]ll\b", re.IGNORECASE)
 _PASSIVE = frozenset(["be", "is", "are", "being", "been", "get", "gets", "has", "have"])
+_PHRASAL = frozenset(["switch", "turn", "put", "take", "go", "come", "get", "set", "keep", "pick", "pump", "fill", "hold", "give", "log", "sign"])
+_JOINS = frozenset(["and", "but", "or", "while", "when", "if", "because", "since", "although", "until", "that", "which", "who", "where", "so", "then"])
 _DIRECTED = {"before", "after", "until", "since", "above", "below", "under", "over", "off", "down", "up"}
 _FROM = {"from", "since", "after", "starting", "begin", "begins", "open", "opens", "start", "starts"}
 _TO = {"to", "until", "till", "before", "end", "ends", "close", "closes", "through"}
@@ -150,7 +174,9 @@ def _against(unit: Unit, theirs: tuple[Unit, ...], *, turned: bool) -> bool:
 def _nearest(draft: str, theirs: tuple[Unit, ...]) -> Unit:
     reading = read(draft)
     marks: list[str | Quantity] = [*reading.stems, *reading.quantities]
-    return max(theirs, key=lambda unit: sum(unit.holds(mark) for mark in marks), default=Unit("", frozenset(), (), False))
+    return max(
+        theirs, key=lambda unit: sum(unit.holds(mark) for mark in marks), default=Unit("", frozenset(), (), False)
+    )
 
 
 def _force(draft: str, source: str, unit: Unit) -> str | None:
@@ -199,24 +225,23 @@ def _alike(some: frozenset[str], others: frozenset[str]) -> bool:
 def _exchanged(draft: Mapping[str, str], source: Mapping[str, str]) -> bool:
     """Tells whether two words stand behind each other's prepositions."""
     moved = [word for word in draft if word in source and draft[word] != source[word]]
-    return any(
-        draft[one] == source[other] and draft[other] == source[one] for one, other in combinations(moved, 2)
-    )
+    return any(draft[one] == source[other] and draft[other] == source[one] for one, other in combinations(moved, 2))
 
 
 def _roles(text: str) -> dict[str, str]:
     """Maps each content word to the preposition it stands behind."""
     roles: dict[str, str] = {}
     content = {word.start for word in read(text).content}
-    role, adjoining = "", False
+    role, before, adjoining = "", "", False
     for word in words(text):
         if word.start in content:
             roles.setdefault(word.stem, role)
             adjoining = True
-        elif word.lower in _PREPOSITIONS:
+        elif word.lower in _PREPOSITIONS and not (adjoining and before in _PHRASAL):
             role, adjoining = word.lower, False
-        elif adjoining:
+        elif adjoining or word.lower in _JOINS:
             role, adjoining = "", False
+        before = word.stem
     return roles
 
 
@@ -256,5 +281,3 @@ def sided(text: str, start: int) -> str:
         if name in _TO:
             return "to"
     return ""
-
-

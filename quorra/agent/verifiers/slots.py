@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import Reading, known, read
-from quorra.agent.reading.words import Word, contrasts, light, siblings, words
+from quorra.agent.reading.words import Word, contrasts, siblings, words
 from quorra.agent.verifiers import claims
 from quorra.agent.verifiers.polarity import negative, sided
 
@@ -72,7 +72,9 @@ def misplaced(claim: Reading, source: Reading, question: Reading) -> str | None:
         paired = [other for other in stated if other.dimension == one.dimension and other is not one and mine[other]]
         said = _said(one, claim, source)
         taken = [rival for other in paired for rival in mine[other]]
-        fits = [own for own in mine[one] if _placed(one, own, source, said, asked, taken) and _side(claim, one, source, own)]
+        fits = [
+            own for own in mine[one] if _placed(one, own, source, said, asked, taken) and _side(claim, one, source, own)
+        ]
         if mine[one] and not fits:
             return one.text
         if any(_swapped(one, other, claim, source, mine) for other in paired):
@@ -139,23 +141,26 @@ def _translated(said: _Marks, claim: Reading, source: Reading) -> frozenset[str]
 
 
 def _stretch(reading: Reading, one: Quantity, same: Sequence[Quantity]) -> tuple[int, int]:
-    """Gives the part of the sentence that belongs to one of several statements of a kind."""
+    """Gives the part of the sentence that belongs to one of several statements of a kind.
+
+    What lies between two clauses of its neighbours belongs to neither.
+    """
     start, end = 0, len(reading.text)
     for other in same:
         if other.end <= one.start:
-            start = max(start, _border(reading.text, other, one))
+            start = max(start, _borders(reading.text, other, one)[-1])
         elif one.end <= other.start:
-            end = min(end, _border(reading.text, one, other))
+            end = min(end, _borders(reading.text, one, other)[0])
     return start, end
 
 
-def _border(text: str, left: Quantity, right: Quantity) -> int:
-    """Gives the place between two statements where the words of one end and those of the other begin."""
+def _borders(text: str, left: Quantity, right: Quantity) -> list[int]:
+    """Gives the places between two statements where words of one end or those of the other begin."""
     between = (left.end, right.start)
     cuts = [match.end() for match in _CUT.finditer(text, *between)]
     if not cuts:
-        cuts = [match.start() for match in _PREPOSITION.finditer(text, *between)]
-    return cuts[0] if cuts else right.start
+        cuts = [match.start() for match in _PREPOSITION.finditer(text, *between)][:1]
+    return cuts or [right.start]
 
 
 def _placed(
@@ -197,7 +202,7 @@ def _words(own: Quantity, source: Reading, among: Sequence[Quantity]) -> list[st
         end = min([end, *later])
     found = [mark for at, mark in marks(source) if start <= at < end and not own.start <= at < own.end]
     before = [one for one in source.quantities if one.kind == own.kind and one.end <= own.start]
-    if not [mark for mark in found if mark not in light()] and before:
+    if not found and before:
         return _words(before[-1], source, [*among, before[-1]]) if before[-1] is not own else found
     return found
 
@@ -234,7 +239,9 @@ def mixed(claim: Reading, source: Reading) -> bool:
     for clause in clauses:
         others = [other for other in clauses if other is not clause]
         elsewhere = frozenset[str]().union(*(other.stems for other in others))
-        told = [mark for mark in clause.stems - clause.subject if known(mark, claim.stems) and not _said_of(mark, elsewhere)]
+        told = [
+            mark for mark in clause.stems - clause.subject if known(mark, claim.stems) and not _said_of(mark, elsewhere)
+        ]
         rivals = [mark for other in others if other.stems - other.subject for mark in other.subject - clause.stems]
         if told and clause.subject and not _any(clause.subject, claim.stems) and _any(rivals, claim.stems):
             return True

@@ -1,0 +1,86 @@
+"""Which kind of sentence a question waits for: a name, a place, a reason, something to type, an exact statement."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from quorra.agent.reading.reader import Reading, known, read
+from quorra.agent.reading.sentences import Source
+from quorra.agent.reading.words import Word, words
+from quorra.agent.verifiers import about
+from quorra.agent.verifiers.about import Question
+
+_PERSON = re.compile(
+    r"\b(?:person|owner|member|someone|people|everyone|nobody|neighbour|doctor|company)\b", re.IGNORECASE
+)
+_REASON = re.compile(r"\b(?:because|since|so that|otherwise|therefore|as it|for this reason)\b", re.IGNORECASE)
+_PLACE = re.compile(r"\b(?:in|on|under|behind|beside|above|below|next to|at|inside|between)\b", re.IGNORECASE)
+_TYPED = re.compile(r"`|(?:^|\s)--?[a-z]|(?:^|\s)\.[a-z]")
+_WHO = r"\bwho(?:m|se)?\b|\bwhich \w+(?:ian|ist|er)\b(?=.*\b(?:put|did|made|built|fixed|came)\b)"
+_CUES: tuple[tuple[str, Callable[[Source, Reading], bool]], ...] = (
+    (_WHO, lambda source, reading: _named(source, reading)),
+    (r"\bwhy\b", lambda source, reading: bool(_REASON.search(source.plain))),
+    (
+        r"\b(?:command|option|flag|file|folder|directory|path|variable|endpoint|key|code|type)\b"
+        r"|\bhow (?:do|can|should|may|would) (?:i|we|you|one)\b",
+        lambda source, reading: (
+            bool(_TYPED.search(source.text)) or any(one.kind == "code" for one in reading.quantities)
+        ),
+    ),
+    (
+        r"\bwhere\b|\bin which\b|\bwhich (?:room|drawer|shelf|place)\b",
+        lambda source, reading: bool(_PLACE.search(source.plain)),
+    ),
+)
+_COUNTED = re.compile(r"\bhow many (?:\w+ly )?([a-z]+)", re.IGNORECASE)
+_META = re.compile(r"^This (?:note|page|file)\b|^(?:See|More)\b.{0,60}$")
+
+
+def _named(source: Source, reading: Reading) -> bool:
+    return bool(reading.names) or bool(_PERSON.search(source.plain))
+
+
+def cued(question: str, source: Source) -> bool | None:
+    """Tells whether a sentence is of the kind that the question waits for; None where it waits for none."""
+    lowered = question.lower()
+    for pattern, holds in _CUES:
+        if re.search(pattern, lowered):
+            return holds(source, read(source.plain))
+    return None
+
+
+def personal(question: str) -> bool:
+    """Tells whether a question asks for a person."""
+    return bool(re.search(_WHO, question.lower()))
+
+
+def exact(asked: Question, source: Source) -> bool | None:
+    """Tells whether a sentence holds the kind of number, date or time that is asked for; None where none is."""
+    parts = [part for part in asked.parts if part.wants]
+    if not parts:
+        return None
+    return any(about.answers(part, read(source.plain)) for part in parts)
+
+
+def counted(question: str, source: Source) -> bool:
+    """Tells whether a sentence speaks of the things that are to be counted, if any are."""
+    match = _COUNTED.search(question)
+    if not match:
+        return True
+    stems = frozenset(word.stem for word in words(source.plain))
+    return all(known(word.stem, stems) for word in words(match[1])[:1])
+
+
+def meta(source: Source) -> bool:
+    """Tells whether a sentence only says what its note is about."""
+    return bool(_META.match(source.plain))
+
+
+def strangers(question: str, sources: Sequence[Source]) -> list[Word]:
+    """Gives the names in a question that no passage knows."""
+    there = frozenset(word.stem for source in sources for text in (source.plain, source.about) for word in words(text))
+    first = {match.start() for match in re.finditer(r"(?<=[.?!] )\w|^\w", question.strip())}
+    return [
+        word
+        for word in read(question).content
+        if word.capital and len(word.text) > 1 and word.start not in first and not known(word.stem, there)
+    ]
