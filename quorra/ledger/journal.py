@@ -20,12 +20,16 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """One file to be changed on disk: blob ids of its bytes before and after, None for absent."""
+    """One file to be changed on disk: blob ids of its bytes before and after, None for absent.
+
+    A file that only moves is renamed from ``source`` and needs no temporary.
+    """
 
     path: str
     old: str | None
     new: str | None
     temp: str
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class Journal:
 
     def _plain(self) -> dict[str, Any]:
         drafts = [(draft.author, draft.message, draft.rows) for draft in self.drafts]
-        touches = [(touch.path, touch.old, touch.new, touch.temp) for touch in self.touches]
+        touches = [(touch.path, touch.old, touch.new, touch.temp, touch.source) for touch in self.touches]
         fields = {name: getattr(self, name) for name in ("branch", "head", "commit", "when", "rows", "made")}
         return {**fields, "drafts": drafts, "touches": touches}
 

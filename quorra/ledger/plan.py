@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
@@ -43,6 +43,7 @@ class Planner:
         self.tree = repo.tree_of(self.head)
         self.index: Index | Sealed = repo.index()
         self.plan = Plan(repo.settled(), self.head, stamp(when))
+        self.modes: dict[str, str] = {}
         self.mark = f"t-{os.getpid()}-{os.urandom(4).hex()}"
 
     def look(self, path: str) -> Place:
@@ -79,6 +80,8 @@ class Planner:
             stopped = self._edit(edit, place, adopted, written)
             if stopped is not None:
                 return stopped
+            self.modes[edit.path] = self._mode(place)
+        self._pair(written)
         if adopted:
             reason = "a hand edit, committed as it was before a change to the same file"
             origin = Origin("owner", "disk", reason, change.origin.session)
@@ -109,6 +112,26 @@ class Planner:
         if row != place.head or edit.path in adopted:
             self.plan.rows[edit.path] = (place.index, row)
         return None
+
+    def _pair(self, written: dict[str, Row | None]) -> None:
+        """Makes a file that goes and one that comes with the same bytes a rename, which keeps its mode and age."""
+        plan = self.plan
+        going = {touch.old: touch for touch in plan.touches if touch.new is None}
+        paired: set[str] = set()
+        touches: list[Touch] = []
+        for touch in plan.touches:
+            source = going.pop(touch.new, None) if touch.old is None else None
+            row = written.get(touch.path)
+            if source is None or row is None:
+                touches.append(touch)
+                continue
+            touches.append(replace(touch, source=source.path))
+            paired.add(source.path)
+            plan.contents.pop(touch.temp)
+            plan.like[touch.path] = plan.like[source.path]
+            written[touch.path] = row = Row(self.modes[source.path], row.id)
+            plan.rows[touch.path] = (plan.rows[touch.path][0], row)
+        plan.touches = [touch for touch in touches if touch.path not in paired]
 
     def _clean(self, place: Place) -> str | None:
         """Gives the id that git would see on disk: HEAD's own where only line endings are converted."""

@@ -53,7 +53,7 @@ class Publisher:
         stats = {
             touch.path: disk.stage(touch.temp, plan.contents[touch.temp], plan.like.get(touch.path))
             for touch in plan.touches
-            if touch.new
+            if touch.new and not touch.source
         }
         self.steps("files staged")
         folders = disk.missing(touch.path for touch in plan.touches if touch.old is None)
@@ -100,6 +100,9 @@ class Publisher:
         """Changes one file and looks at what came out; False where it was not what was expected."""
         disk = self.repo.disk
         try:
+            if touch.source:
+                disk.move(touch.source, touch.path)
+                return self._here(touch.path) == touch.new
             if touch.old is None:
                 disk.place(touch.path, touch.temp)
                 return True
@@ -175,7 +178,8 @@ class Publisher:
         self.steps("journal removed")
         for touch in journal.touches:
             self.repo.disk.drop(touch.temp)
-        gone = {touch.path.rpartition("/")[0] for touch in journal.touches if touch.new is None}
+        left = (touch.source or touch.path for touch in journal.touches if touch.source or touch.new is None)
+        gone = {path.rpartition("/")[0] for path in left}
         for folder in sorted(gone, reverse=True):
             self._prune(folder)
 
@@ -200,7 +204,9 @@ class Publisher:
             return
         here = self._here(touch.path)
         try:
-            if touch.old is None:
+            if touch.source:
+                disk.move(touch.path, touch.source)
+            elif touch.old is None:
                 if here == touch.new:
                     disk.take(touch.path, touch.temp)
             elif here == touch.new:
@@ -220,6 +226,10 @@ class Publisher:
 
     def state(self, touch: Touch) -> str:
         """Tells from the temporary whether a file was not yet changed, was, or gave out somebody's edit."""
+        if touch.source:
+            # Whatever a hand did to a file that moved, it did where the file now is.
+            moved = self._here(touch.source) is None or self._here(touch.path) == touch.new
+            return "after" if moved else "before"
         waiting = self._waiting(touch)
         if touch.old is None:
             return "after" if waiting is None else "before"
@@ -269,11 +279,16 @@ class Publisher:
         waiting = []
         for touch in journal.touches:
             state = self.state(touch)
-            if state == "foreign" or (state == "before" and self._here(touch.path) != touch.old):
+            if state == "foreign" or (state == "before" and not self._as_before(touch)):
                 return False
             if state == "before":
                 waiting.append(touch)
         return all(self._touch(touch) for touch in waiting)
+
+    def _as_before(self, touch: Touch) -> bool:
+        if touch.source and self._here(touch.source) != touch.new:
+            return False
+        return self._here(touch.path) == touch.old
 
     def sweep(self) -> None:
         """Drops temporaries that belong to no journal."""

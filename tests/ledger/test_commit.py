@@ -323,3 +323,29 @@ def test_an_edit_in_the_same_tick_and_of_the_same_size_is_seen(home: Path):
         (home / "a.md").write_bytes(b"b%d\n" % number)
         assert set(ledger.snapshot().dirty) == {"a.md", "deep/down/b.md"}
         assert isinstance(ledger.adopt(["a.md", "deep/down/b.md"], ORIGIN), Applied)
+
+
+def test_a_hand_edit_in_the_moment_of_a_move_survives(home: Path):
+    def meddle(step: str) -> None:
+        if step == "journal written":
+            (home / "deep/down/b.md").write_bytes(b"a hand was faster\n")
+
+    files = {"a.md": None, "x/a.md": b"one\n", "deep/down/b.md": None, "x/b.md": b"two\n"}
+    outcome = write(opened(home, meddle), files)
+    assert isinstance(outcome, Stale)
+    assert (home / "deep/down/b.md").read_bytes() == b"a hand was faster\n"
+    assert git(home, "status", "--porcelain") == " M deep/down/b.md\n"
+    sound(home)
+
+
+def test_a_moved_note_keeps_its_mode_and_age(home: Path):
+    git(home, "update-index", "--chmod=+x", "a.md")
+    (home / "a.md").chmod(0o750)
+    git(home, "commit", "-q", "-m", "mode")
+    os.utime(home / "a.md", (1_000_000_000, 1_000_000_000))
+    assert isinstance(write(opened(home), {"a.md": None, "moved/a.md": b"one\n"}), Applied)
+    assert (home / "moved/a.md").stat().st_mtime == 1_000_000_000
+    assert (home / "moved/a.md").stat().st_mode & 0o777 == 0o750
+    assert git(home, "ls-tree", "HEAD", "moved/a.md").startswith("100755")
+    assert git(home, "status", "--porcelain") == ""
+    sound(home)

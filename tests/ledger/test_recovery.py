@@ -133,3 +133,38 @@ def test_only_the_lock_of_the_dead_is_swept(home: Path):
     assert lock.exists()
     os.unlink(lock)
     sound(home)
+
+
+MOVES: dict[str, bytes | None] = {
+    "a.md": None,
+    "x/y/a.md": b"one\n",
+    "d/b.md": None,
+    "d/new.md": b"two\n",
+    "n.md": b"n",
+}
+
+
+@pytest.mark.parametrize(("step", "times", "done"), STEPS)
+def test_a_kill_in_a_move_leaves_the_old_or_the_new(home: Path, step: str, times: int, done: bool):
+    (home / "a.md").chmod(0o600)
+    assert killed(home, MOVES, step, times) == signal.SIGKILL
+    opened(home).recover()
+    moved = {"x/y/a.md": b"one\n", "d/new.md": b"two\n", "d/c.md": b"three\n", "n.md": b"n"}
+    assert disk(home) == (moved if done else OLD)
+    assert (home / ("x/y/a.md" if done else "a.md")).stat().st_mode & 0o777 == 0o600
+    assert git(home, "status", "--porcelain") == ""
+    sound(home)
+
+
+@pytest.mark.parametrize("path", ["x/y/a.md", "a.md", "d/b.md", "d/new.md", "n.md"])
+@pytest.mark.parametrize(("step", "times"), [step[:2] for step in STEPS[4:]])
+def test_a_hand_edit_after_a_crash_in_a_move_stays_on_disk(home: Path, step: str, times: int, path: str):
+    killed(home, MOVES, step, times)
+    (home / path).parent.mkdir(exist_ok=True, parents=True)
+    (home / path).write_bytes(b"a hand was here\n")
+    opened(home).recover()
+    assert b"a hand was here\n" in disk(home).values()
+    names = git(home, "ls-tree", "-r", "--name-only", "HEAD").split()
+    assert names in (["a.md", "d/b.md", "d/c.md"], ["d/c.md", "d/new.md", "n.md", "x/y/a.md"])
+    assert "a hand" not in git(home, "log", "-p")
+    sound(home)

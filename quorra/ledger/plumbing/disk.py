@@ -177,6 +177,13 @@ class Disk:
         with self.folder(path) as (at, name), self._shelf() as shelf:
             os.rename(name, temp, src_dir_fd=at, dst_dir_fd=shelf)
 
+    def move(self, source: str, path: str) -> None:
+        """Renames a file to where no file is; raises FileExistsError where one is."""
+        with self.folder(source) as (here, old), self.folder(path, make=True) as (there, new):
+            if not _rename(here, old, there, new, NOREPLACE):
+                os.link(old, new, src_dir_fd=here, dst_dir_fd=there, follow_symlinks=False)
+                os.unlink(old, dir_fd=here)
+
     def waiting(self, temp: str) -> bytes | None:
         """Reads a temporary, None where there is none."""
         try:
