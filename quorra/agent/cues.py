@@ -15,9 +15,15 @@ _PERSON = re.compile(
 _REASON = re.compile(r"\b(?:because|since|so that|otherwise|therefore|as it|for this reason)\b", re.IGNORECASE)
 _PLACE = re.compile(r"\b(?:in|on|under|behind|beside|above|below|next to|at|inside|between)\b", re.IGNORECASE)
 _TYPED = re.compile(r"`|(?:^|\s)--?[a-z]|(?:^|\s)\.[a-z]")
+
+
+def _named(source: Source, reading: Reading) -> bool:
+    return bool(reading.names) or bool(_PERSON.search(source.plain))
+
+
 _WHO = r"\bwho(?:m|se)?\b|\bwhich \w+(?:ian|ist|er)\b(?=.*\b(?:put|did|made|built|fixed|came)\b)"
 _CUES: tuple[tuple[str, Callable[[Source, Reading], bool]], ...] = (
-    (_WHO, lambda source, reading: _named(source, reading)),
+    (_WHO, _named),
     (r"\bwhy\b", lambda source, reading: bool(_REASON.search(source.plain))),
     (
         r"\b(?:command|option|flag|file|folder|directory|path|variable|endpoint|key|code|type)\b"
@@ -33,10 +39,6 @@ _CUES: tuple[tuple[str, Callable[[Source, Reading], bool]], ...] = (
 )
 _COUNTED = re.compile(r"\bhow many (?:\w+ly )?([a-z]+)", re.IGNORECASE)
 _META = re.compile(r"^This (?:note|page|file)\b|^(?:See|More)\b.{0,60}$")
-
-
-def _named(source: Source, reading: Reading) -> bool:
-    return bool(reading.names) or bool(_PERSON.search(source.plain))
 
 
 def cued(question: str, source: Source) -> bool | None:

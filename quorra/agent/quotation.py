@@ -4,8 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from quorra.agent import cues
 from quorra.agent.reading.reader import Evidence, Nearness, evidence, read
 from quorra.agent.reading.sentences import Source, split
@@ -74,7 +72,7 @@ def _rank(
         share = sum(near.asks(key, carried) for key in keys) / len(keys) if keys else 0.0
         exact, cued = cues.exact(asked, source), cues.cued(question, source)
         values = {
-            "meaning": float(meaning),
+            "meaning": meaning,
             "words": share,
             "exact": float(bool(exact)),
             "cued": float(bool(cued)),
@@ -86,12 +84,12 @@ def _rank(
     return sorted(scored, key=lambda one: -one.score)
 
 
-def _meanings(question: str, sources: Sequence[Source], hits: Sequence[Hit], near: Nearness) -> "np.ndarray":
+def _meanings(question: str, sources: Sequence[Source], hits: Sequence[Hit], near: Nearness) -> list[float]:
     """Compares each sentence under its title with the whole question and with the sentence of it that asks."""
     asking = [text for text in split(question) if _ASKING.search(text)]
     wanted = near.vectors([question, asking[-1] if asking else question])
     texts = [f"{hits[one.hit].title}: {one.plain}" for one in sources]
-    return near.vectors(texts) @ wanted.mean(axis=0)
+    return [float(one) for one in near.vectors(texts) @ wanted.mean(axis=0)]
 
 
 def _answers(

@@ -71,8 +71,9 @@ _PERIOD = re.compile(
 _HALVED = re.compile(r"\b(?:half|quarter of|quarters of)\s+$", re.IGNORECASE)
 _AND_HALF = re.compile(r"\s+and\s+a\s+half\b", re.IGNORECASE)
 _ADVERB = {
-    "daily": (1, 3), "nightly": (1, 3), "weekly": (7, 3), "fortnightly": (14, 3), "biweekly": (14, 3), "monthly": (1, 4),
-    "quarterly": (3, 4), "half-yearly": (6, 4), "annual": (12, 4), "annually": (12, 4), "yearly": (12, 4), "hourly": (1, 2),
+    "hourly": (1, 2), "daily": (1, 3), "nightly": (1, 3), "weekly": (7, 3), "fortnightly": (14, 3), "biweekly": (14, 3),
+    "monthly": (1, 4), "quarterly": (3, 4), "half-yearly": (6, 4), "annual": (12, 4), "annually": (12, 4),
+    "yearly": (12, 4),
 }  # fmt: skip
 _SKIP = {"other": 2, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4}
 

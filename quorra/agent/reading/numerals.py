@@ -7,6 +7,7 @@ from functools import cache
 
 from quorra.agent.reading.moments import moments
 from quorra.agent.reading.quantity import NUMERALS, Quantity, number, spelt, units
+from quorra.agent.reading.words import group
 
 _CODE = re.compile(
     r"https?://\S+[\w/]"
@@ -24,47 +25,34 @@ _DIGITS = r"\d{1,3}(?:[,  ’']\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"
 _RANGE = re.compile(rf"(?P<low>{_DIGITS})\s*(?:–|-|to|and|or)\s*(?P<high>{_DIGITS})", re.IGNORECASE)
 _PLAIN = re.compile(_DIGITS)
 _SPELT = "|".join(sorted(NUMERALS, key=len, reverse=True))
+_LARGE = (
+    rf"(?:(?:{_SPELT}|an?)[\s-]+)?(?:dozen|hundred|thousand|million)"
+    rf"(?:\s+(?:and\s+)?(?:{_SPELT}))?(?:[\s-](?:{_SPELT}))?"
+)
 _WORDS = re.compile(
-    rf"\b(?:(?:an?\s+)?half\b|a\s+couple\s+of\b|twice\b|(?:(?:{_SPELT}|an?)[\s-]+)?(?:dozen|hundred|thousand|million)(?:\s+(?:and\s+)?(?:{_SPELT}))?(?:[\s-](?:{_SPELT}))?"
+    rf"\b(?:(?:an?\s+)?half\b|a\s+couple\s+of\b|twice\b|{_LARGE}"
     rf"|(?:{_SPELT})(?:[\s-](?:{_SPELT}))?(?:\s+and\s+a\s+half)?)\b",
     re.IGNORECASE,
 )
 _HALVES = re.compile(
-    r"\b(?P<share>half\s+an?|half|(?:a\s+)?quarter\s+of\s+an?|three\s+quarters\s+of\s+an?)\s+(?P<unit>hour|minute|second|day|week|month|year|dozen|litre|kilo|pound|metre|mile|teaspoon|tablespoon|cup)\b"
-    r"|\b(?:an?|one)\s+(?P<whole>hour|minute|day|week|month|year|litre|kilo|metre|mile)\s+and\s+a\s+half\b",
+    r"\b(?P<share>half\s+an?|half|(?:a\s+)?quarter\s+of\s+an?|three\s+quarters\s+of\s+an?)"
+    rf"\s+(?P<unit>{group('span')})\b|\b(?:an?|one)\s+(?P<whole>{group('span')})\s+and\s+a\s+half\b",
     re.IGNORECASE,
 )
 _FIXED = {"twice": 2.0, "a couple of": 2.0, "half": 0.5, "a half": 0.5}
 _UNIT = re.compile(r"\s*-?\s*(?P<unit>[°%€£$]?\s?[A-Za-z²/°]*)")
 _MONEY = re.compile(r"[€£$]\s?$")
 _ORDINAL = re.compile(
-    r"\b(?P<spelt>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth)\b(?!\s+hand)|\b(?P<digits>\d{1,2})(?:st|nd|rd|th)\b",
-    re.IGNORECASE,
+    rf"\b(?P<spelt>{group('ordinal')})\b(?!\s+hand)|\b(?P<digits>\d{{1,2}})(?:st|nd|rd|th)\b", re.IGNORECASE
 )
 _LISTED = re.compile(r"[^\d.;]{0,20}(?:,|/|\band\b|\bor\b|\bto\b)[^\d.;]{0,12}")
 _ELLIPTIC = re.compile(r"[^\d.;]{0,12}(?:,|\band\b)[^\d.;]{1,30}")
 _OVER = re.compile(r"\s*(?:[,.;:)]|and\b|or\b|but\b|$)")
-_ORDINALS = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-]
-_BOUND = re.compile(
-    r"(?P<least>at least|no less than|not less than|minimum(?: of)?|more than|over|above|from at least|no fewer than|no sooner than)\s*$"
-    r"|(?P<most>at most|no more than|not more than|up to|maximum(?: of)?|less than|under|below|fewer than|within|no later than)\s*$",
-    re.IGNORECASE,
-)
+_ORDINALS = group("ordinal").split("|")
+_BOUND = re.compile(rf"\b(?:(?P<least>{group('least')})|(?P<most>{group('most')}))\s*$", re.IGNORECASE)
 _TAIL = re.compile(
-    r"\W*(?:(?P<least>or more|or newer|or later|or older|at least|minimum|and up)|(?P<most>or less|or fewer|at most|maximum))\b",
+    r"\W*(?:(?P<least>or (?:more|newer|later|older)|at least|minimum|and up)"
+    r"|(?P<most>or (?:less|fewer)|at most|maximum))\b",
     re.IGNORECASE,
 )
 _HYPHENATED = re.compile(r"\d{1,4}-\d{1,4}")
@@ -205,7 +193,10 @@ def _ordinals(text: str) -> Iterator[Quantity]:
 
 
 def shared_units(text: str, found: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
-    """Gives a number without a unit that of its neighbour in a list: ``2.4 front, 2.7 bar rear``, ``bread three days, fish two``."""
+    """Gives a number without a unit that of its neighbour in a list.
+
+    So ``2.4 front, 2.7 bar rear`` are two pressures, ``bread three days, fish two`` two durations.
+    """
     given = list(found)
     for at in range(len(given) - 2, -1, -1):
         one, other = given[at], given[at + 1]

@@ -36,6 +36,19 @@ def lines(name: str) -> list[str]:
 
 
 @cache
+def group(name: str) -> str:
+    """Gives a group of words and phrases as the alternatives of a regular expression."""
+    rows = (line.split(" = ", 1) for line in lines("groups"))
+    return "|".join(word for key, row in rows if key == name for word in row.split(" | "))
+
+
+@cache
+def members(name: str) -> frozenset[str]:
+    """Gives a group of plain words as a set."""
+    return frozenset(group(name).split("|"))
+
+
+@cache
 def _irregular() -> dict[str, str]:
     return {form: line.split()[0] for line in lines("irregular") for form in line.split()[1:]}
 

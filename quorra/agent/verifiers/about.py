@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from quorra.agent.reading.reader import Evidence, Nearness, Reading, read
-from quorra.agent.reading.words import Word, contrasts, empty, siblings
+from quorra.agent.reading.words import Word, contrasts, empty, group, siblings
 
 _PART = re.compile(
     r"\?\s+|,?\s+and\s+(?=(?:what|when|where|who|how|which|why|is|are|does|do|can|may|at|in|on|by)\b)|;\s+",
@@ -17,11 +17,12 @@ _POLAR = re.compile(
     r"^\W*(?:is|are|was|were|am|can|could|may|might|must|shall|should|will|would|do|does|did|has|have|had|need)\b",
     re.IGNORECASE,
 )
-_MONEY = r"cost|price|fee|rent|pay|paid|spend|owe|charge|expensive|worth|salary|euro|pound|dollar"
+_MONEY = rf"\b(?:{group('money')})"
+_WHEN = rf"(?:^|[,.?!;:]\s+|\b(?:and|by|until|since|till)\s+)when\b|\bwhen (?:{group('aux')})\b"
 _WANTS = (
     (r"\bhow many\b", "count any"),
-    (rf"\bhow much\b(?=.*\b(?:{_MONEY}))|\bhow expensive\b|\bwhat\b.*\b(?:cost|price|fee|rent)", "money"),
-    (rf"\bhow much\b(?!.*\b(?:{_MONEY}))", "any"),
+    (rf"\bhow much\b(?=.*{_MONEY})|\bhow expensive\b|\bwhat\b.*\b(?:cost|price|fee|rent)", "money"),
+    (rf"\bhow much\b(?!.*{_MONEY})", "any"),
     (r"\bpressure\b", "pressure"),
     (r"\btemperature\b|\bhow (?:hot|warm|cold)\b", "temperature"),
     (r"\bhow heavy\b|\bweigh", "weight"),
@@ -33,19 +34,10 @@ _WANTS = (
     (r"\b(?:what|which) time\b", "time"),
     (r"\b(?:what|which) (?:week)?day\b|\bon which day\b", "weekday date"),
     (r"\b(?:what|which) (?:month|year|date)\b", "date"),
-    (
-        r"(?:^|[,.?!;:]\s+|\b(?:and|by|until|since|till)\s+)when\b|\bwhen (?:is|are|was|were|do|does|did|can|will|must|should|has|have|may)\b",
-        "date time weekday period duration months ordinal moment",
-    ),
-    (
-        r"\bwhat is the number of\b|\b(?:passport|serial|phone|telephone|account|licence|frame|policy) number\b|\bnumber plate\b",
-        "code count",
-    ),
+    (_WHEN, "date time weekday period duration months ordinal moment"),
+    (rf"\bwhat is the number of\b|\b(?:{group('numbered')}) number\b|\bnumber plate\b", "code count"),
 )
-_MOMENT = re.compile(
-    r"\b(?:when|after|before|once|until|as soon as|while|during|whenever|morning|evening|night|noon|summer|winter|autumn|spring)\b",
-    re.IGNORECASE,
-)
+_MOMENT = re.compile(rf"\b(?:{group('moment')})\b", re.IGNORECASE)
 _PLAIN = {"date", "time", "weekday", "period", "ordinal", "code"}
 
 
@@ -90,7 +82,7 @@ def _wants(text: str) -> frozenset[str]:
 
 
 def missing(part: Part, carried: Evidence, near: Nearness) -> list[Word]:
-    """Gives the key words of a part that the evidence does not carry; a yes-or-no question carries its opposites too."""
+    """Gives the key words of a part that the evidence does not carry; to a yes or no, opposites count too."""
     return [word for word in part.keys if not (near.asks(word, carried) or (part.polar and _opposed(word, carried)))]
 
 

@@ -5,32 +5,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from quorra.agent.reading.reader import read
-from quorra.agent.reading.words import stops, words
+from quorra.agent.reading.words import group, stops, words
 
 _MARK = re.compile(r"\s*\[\^?\d+(?:\s*[,;–-]\s*\d+)*\]")
 _OPENER = re.compile(
-    r"^\s*(?:(?:according to|based on|as (?:stated|mentioned|noted|written) in|from|per|in) (?:the|your|my|these|this|our) "
-    r"(?:(?:\w+ ){0,2}(?:notes?|passages?|documents?|records?|vault|context|information|sources?|text))(?: (?:provided|given|above))?,?\s+"
-    r"|(?:the|your) (?:notes?|passages?) (?:says?|states?|shows?|mentions?)(?: that)?:?\s+"
-    r"|(?:sure|certainly|of course|okay|ok|great question|good question)[,.!:]?\s+|here(?: is|'s) (?:the|your) answer:?\s+|answer:\s+)",
+    r"^\s*(?:(?:according to|based on|as (?:stated|mentioned|noted|written) in|from|per|in) "
+    rf"(?:the|your|my|these|this|our) (?:\w+ ){{0,2}}(?:{group('note')})(?: (?:provided|given|above))?,?\s+"
+    rf"|(?:the|your) (?:{group('note')}) (?:says?|states?|shows?|mentions?)(?: that)?:?\s+"
+    r"|(?:sure|certainly|of course|okay|ok|great question|good question)[,.!:]?\s+"
+    r"|here(?: is|'s) (?:the|your) answer:?\s+|answer:\s+)",
     re.IGNORECASE,
 )
 _YES = re.compile(r"^\s*(yes|no)\b[,.!:;–—-]?\s*", re.IGNORECASE)
 _JOINT = re.compile(
-    r"(?:,\s*|\s+)(?:and|but|while|whereas|although|though|plus|then|so)\s+(?:then\s+|also\s+)?|;\s*|\s+[–—]\s+|,\s+(?=(?:which|where|who|with|it|its|they|he|she|the|because|since|due|as)\b)"
+    r"(?:,\s*|\s+)(?:and|but|while|whereas|although|though|plus|then|so)\s+(?:then\s+|also\s+)?|;\s*|\s+[–—]\s+"
     r"|\s+(?=(?:because|since|due to|so that|in order to|as soon as|except|unless)\b)|,\s+",
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(r"^\W*(?:it|its|they|their|he|his|she|her|this|that|these|those|both)\b", re.IGNORECASE)
 _ORDER = re.compile(
-    r"^\W*(?:(?:please|do not|don['’]t|never|always|first|then)\b|(?!(?:the|an?|our|my|your|its|this|that|these|those|all|each|every|no|some)\b)"
-    r"[A-Z][a-z]+ (?:the|an?|all|every|your|our|it|them|with|in|on|at|for|to|by|from|off|up|down|out|about|\d[\d.,]*|one|two|three|four|five|six|eight|ten|not)\b)"
+    r"^\W*(?:(?:please|do not|don['’]t|never|always|first|then)\b"
+    rf"|(?!(?:{group('determiner')})\b)[A-Z][a-z]+ (?:{group('order')})\b)"
 )
-_VERB = re.compile(
-    r"^(?:is|are|was|were|has|have|had|does|do|did|can|could|may|must|will|would|should|needs?|costs?|takes?|runs?|holds?|gets?|goes?|comes?|pays?"
-    r"|uses?|lasts?|starts?|ends?|opens?|closes?|belongs?|weighs?|measures?|expires?|not|never|cannot|\w+n['’]t)$",
-    re.IGNORECASE,
-)
+_VERB = re.compile(rf"^(?:{group('aux')}|{group('verb')}|not|never|cannot|\w+n['’]t)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

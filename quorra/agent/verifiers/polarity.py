@@ -8,75 +8,26 @@ from itertools import combinations, pairwise
 
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import known, read
-from quorra.agent.reading.words import Word, contrasts, past, stops, words
+from quorra.agent.reading.words import Word, contrasts, group, members, past, stops, words
 from quorra.agent.verifiers import claims
 
-_NEGATOR = re.compile(
-    r"\b(?:not(?! (?:even|only|just)\b)|never|no(?!\s+(?:later|sooner|more|less|fewer)\s+than\b)(?!\.)|none|nobody|nothing|nowhere|neither|nor|without|cannot|hardly|"
-    r"\w+n['’]t|no longer|instead of|rather than|avoid\w*|refrain\w*|lacks?|free (?:of|from)|fails? to|away from|out of reach|unable|"
-    r"(?:keep|leave|stay)s?\b[^.,;]{0,30}\bout(?: of)?|nor|stopp?(?:ed|s|ing)? (?=\w+ing))\b",
-    re.IGNORECASE,
-)
+_NEGATOR = re.compile(rf"\b(?:{group('no')})\b", re.IGNORECASE)
+_EXCEPTION = re.compile(rf"\b(?:{group('except')})\b", re.IGNORECASE)
 _PRONOUN = re.compile(
     r"\W*(?:(?:and|but|so|because|since|as|if|when)\s+)?(it|they|those|these|that|he|she|them)\b", re.IGNORECASE
 )
-_EXCEPTION = re.compile(
-    r"\b(?:except(?:ing|ion)?|unless|apart from|but not|other than|with the exception|excluding)\b", re.IGNORECASE
-)
 _STRONG = re.compile(
-    r"[;()—–]|:\s|\.\s|\b(?:but|while|whereas|although|though|because|since|so that|if|when|unless|except|instead(?! of)|until|after which|which|where)\b"
-    r"|,?\s+\b(?:and|then)\b(?=\s+(?:\w+\s+){0,3}?(?:is|are|was|were|has|have|had|does|do|did|can|could|may|must|will|would|should|not|never|no|\w+n['’]t)\b)"
-    r"|,\s+(?=(?:it|its|they|their|the|an?|he|his|she|her|we|our|you|your|this|these|that|not|never|and|or|so)\b)",
+    rf"[;()—–]|:\s|\.\s|\b(?:{group('turn')})\b"
+    rf"|,?\s+\b(?:and|then)\b(?=\s+(?:\w+\s+){{0,3}}?(?:{group('aux')}|not|never|no|\w+n['’]t)\b)"
+    rf"|,\s+(?=(?:{group('own')}|not|never|and|or|so)\b)",
     re.IGNORECASE,
 )
-_CLASSES = {
-    "must": r"must|has to|have to|had to|required|mandatory|compulsory|obligatory|shall",
-    "may": r"may|can|could|allowed|permitted|optional(?:ly)?|voluntary",
-    "doubt": r"might|perhaps|maybe|possibly|probably|presumably|apparently|unsure|unclear|rumou?red|supposedly|planned|tentative(?:ly)?",
-    "only": r"only|solely|exclusively|nothing but|nobody but",
-    "all": r"all|every(?! (?:day|week|month|year|night|morning|evening|afternoon|hour|minute|other|second|third|fourth|two|three|four|five|six|\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|winter|season|fortnight|quarter|few))|everyone|everybody|everything|always|whole|entire(?:ly)?",
-    "some": r"some|several|a few|few|many|most|mostly|often|usually|sometimes|rarely|seldom|occasionally|partly|half|almost|nearly",
-    "cause": r"because|due to|owing to|thanks to|as a result|therefore|so|in order to|caused by|since (?=(?:the|it|he|she|they|we|tom|mira))",
-    "past": r"was|were|had|last|previous|previously|ago|former(?:ly)?|used to|did",
-    "future": r"will|going to|next|upcoming|due|planned|tomorrow|from now on|shall|'ll",
-}  # fmt: skip
-_CLASS = {name: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for name, pattern in _CLASSES.items()}
-_CONTRADICT = (
-    ("must", "may"),
-    ("may", "must"),
-    ("all", "some"),
-    ("some", "all"),
-    ("future", "past"),
-    ("past", "future"),
-)
-_PREPOSITIONS = frozenset(
-    [
-        "in",
-        "on",
-        "at",
-        "to",
-        "from",
-        "by",
-        "with",
-        "for",
-        "under",
-        "behind",
-        "into",
-        "beside",
-        "above",
-        "below",
-        "against",
-        "after",
-        "before",
-    ]
-)
+_CLASSES = ("must", "may", "doubt", "only", "all", "some", "cause", "past", "future")
+_CLASS = {name: re.compile(rf"\b(?:{group(name)})\b", re.IGNORECASE) for name in _CLASSES}
+_EVERY = re.compile(r"\bevery\b", re.IGNORECASE)
+_OPPOSED = (("must", "may"), ("all", "some"), ("future", "past"))
+_CONTRADICT = tuple(pair for one, other in _OPPOSED for pair in ((one, other), (other, one)))
 _WILL = re.compile(r"\b(?:will|going to)\b|['’]ll\b", re.IGNORECASE)
-_PASSIVE = frozenset(["be", "is", "are", "being", "been", "get", "gets", "has", "have"])
-_PHRASAL = frozenset(["switch", "turn", "put", "take", "go", "come", "get", "set", "keep", "pick", "pump", "fill", "hold", "give", "log", "sign"])
-_JOINS = frozenset(["and", "but", "or", "while", "when", "if", "because", "since", "although", "until", "that", "which", "who", "where", "so", "then"])
-_DIRECTED = {"before", "after", "until", "since", "above", "below", "under", "over", "off", "down", "up"}
-_FROM = {"from", "since", "after", "starting", "begin", "begins", "open", "opens", "start", "starts"}
-_TO = {"to", "until", "till", "before", "end", "ends", "close", "closes", "through"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +48,14 @@ class Unit:
 
 @cache
 def units(text: str) -> tuple[Unit, ...]:
-    """Cuts a sentence where a negation stops reaching; a stretch that begins with a pronoun knows what it stands for."""
+    """Cuts a sentence where a negation stops reaching; a stretch that opens with a pronoun knows what it means."""
     cuts = [0, *(match.start() for match in _STRONG.finditer(text)), len(text)]
     found: list[Unit] = []
     for part in (text[a:b] for a, b in pairwise(cuts)):
         if part.strip(" ,;:()—–."):
             leaning = _PRONOUN.match(part) if found else None
             lent = _meant(found[-1].text, thing=leaning[1].lower() not in {"he", "she"}) if leaning else frozenset()
-            stems = read(part).stems | {word.lower for word in words(part) if word.lower in _DIRECTED}
+            stems = read(part).stems | {word.lower for word in words(part) if word.lower in members("directed")}
             found.append(Unit(part, stems | lent, read(part).quantities, negative(part)))
     return tuple(found)
 
@@ -127,7 +78,11 @@ def excepts(text: str) -> bool:
 
 def classes(text: str) -> frozenset[str]:
     """Names the kinds of modality, quantity, time and cause that a sentence speaks of."""
-    return frozenset(name for name, pattern in _CLASS.items() if pattern.search(text))
+    found = {name for name, pattern in _CLASS.items() if pattern.search(text)}
+    periods = [one for one in read(text).quantities if one.kind == "period"]
+    if any(not any(one.start <= match.start() < one.end for one in periods) for match in _EVERY.finditer(text)):
+        found.add("all")
+    return frozenset(found)
 
 
 def opposites(draft: list[Word], source: list[Word]) -> int:
@@ -135,7 +90,7 @@ def opposites(draft: list[Word], source: list[Word]) -> int:
     ours, theirs = {word.stem for word in source}, {word.stem for word in draft}
     count = 0
     for word in draft:
-        plain = word.lower in stops() and word.lower not in _DIRECTED
+        plain = word.lower in stops() and word.lower not in members("directed")
         if plain or known(word.stem, frozenset(ours)):
             continue
         against = contrasts().get(word.stem, frozenset()) & ours
@@ -198,7 +153,7 @@ def _happened(text: str) -> bool:
     """Tells whether a sentence has a verb in the past that is no part of a passive."""
     before = ""
     for word in words(text):
-        if (word.lower.endswith("ed") or word.lower in past()) and before not in _PASSIVE:
+        if (word.lower.endswith("ed") or word.lower in past()) and before not in members("passive"):
             return True
         before = word.lower
     return False
@@ -232,16 +187,18 @@ def _roles(text: str) -> dict[str, str]:
     """Maps each content word to the preposition it stands behind."""
     roles: dict[str, str] = {}
     content = {word.start for word in read(text).content}
-    role, before, adjoining = "", "", False
+    role, before, adjoining, end = "", "", False, 0
     for word in words(text):
+        if any(mark in ",;:.()" for mark in text[end : word.start]):
+            role = ""
         if word.start in content:
             roles.setdefault(word.stem, role)
             adjoining = True
-        elif word.lower in _PREPOSITIONS and not (adjoining and before in _PHRASAL):
+        elif word.lower in members("preposition") and not (adjoining and before in members("phrasal")):
             role, adjoining = word.lower, False
-        elif adjoining or word.lower in _JOINS:
+        elif adjoining or word.lower in members("join"):
             role, adjoining = "", False
-        before = word.stem
+        before, end = word.stem, word.end
     return roles
 
 
@@ -276,8 +233,8 @@ def sided(text: str, start: int) -> str:
     """Tells whether what stands at ``start`` is where something begins or where it ends."""
     before = [word.lower for word in words(text[:start])][-2:]
     for name in reversed(before):
-        if name in _FROM:
+        if name in members("from"):
             return "from"
-        if name in _TO:
+        if name in members("to"):
             return "to"
     return ""

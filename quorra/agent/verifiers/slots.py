@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import Reading, known, read
-from quorra.agent.reading.words import Word, contrasts, siblings, words
+from quorra.agent.reading.words import Word, contrasts, group, siblings, words
 from quorra.agent.verifiers import claims
 from quorra.agent.verifiers.polarity import negative, sided
 
@@ -18,10 +18,7 @@ _PREPOSITION = re.compile(r"\b(?:with|at|for|on|in|by|from|under|of|to|until)\b"
 _TIED = re.compile(r"\W*(?:(?:to|until|till|and|or|and then)\W+)?(?:the\W+)?", re.IGNORECASE)
 _CLAUSE = re.compile(
     r"(?:[;:]\s+|\.\s+|,\s+(?:and|but|while|whereas)\s+|,\s+|\s+(?:and|but|while|whereas)\s+)"
-    r"(?!(?:to|in|on|at|by|for|with|of|which|who|that|where|when|if|it|they|he|she|we|you|also|then|not|never|is|are|was|were|has|have|can|may|must)\b)"
-    r"(?=(?:[\w'’-]+\s+){1,4}?"
-    r"(?:is|are|was|were|has|have|had|does|do|did|can|could|may|must|will|would|should|needs?|costs?|takes?|runs?|holds?|gets?|goes|go"
-    r"|comes?|pays?|uses?|lasts?|starts?|ends?|opens?|closes?|belongs?|weighs?|stands?|hangs?|lies|lie|keeps?|plays?|leaves?|arrives?)\b)"
+    rf"(?!(?:{group('headless')})\b)(?=(?:[\w'’-]+\s+){{1,4}}?(?:{group('aux')}|{group('verb')})\b)"
 )
 _Marks = tuple[tuple[int, str], ...]
 

@@ -20,6 +20,7 @@ from quorra.agent.verifiers.claims import Claim
 from quorra.inference.protocol import Embedder
 
 _CLOSE = 0.8
+_ELSE = "the passage says it of something else"
 _MOST = 4
 
 
@@ -105,6 +106,20 @@ class Verifier:
         return worst
 
     def _fault(self, claim: Claim, reading: Reading, one: Candidate) -> "_Fault | None":
+        """Says why one sentence does not carry a claim; None where it does."""
+        unsaid = self._unsaid(claim, reading, one)
+        if unsaid:
+            return unsaid
+        foreign = [word for word in reading.content if not self._near.says(word, one.all) and not _turned(word, one)]
+        strays = one.whole and self._strays(reading, one)
+        wrong = _ELSE if strays or self._usurped(reading, one) else self._meaning(reading, one)
+        if wrong:
+            return _Fault(wrong, 4)
+        faults = [self._off(part, reading, foreign, one) for part in self._question.parts]
+        return None if None in faults else max((each for each in faults if each), key=lambda each: each.depth)
+
+    def _unsaid(self, claim: Claim, reading: Reading, one: Candidate) -> "_Fault | None":
+        """Names what a claim states exactly and a sentence does not."""
         if one.whole and not _reaches(reading, one):
             return _Fault("no passage speaks of it", 0)
         lost = [each for each in reading.quantities if not self._stated(each, reading, one)]
@@ -115,16 +130,7 @@ class Verifier:
             return _Fault(f"“{absent[0]}” is not named there", 2)
         if claim.subject and not any(self._near.says(_word(stem), one.all) for stem in claim.subject):
             return _Fault("it speaks of something else than the sentence before it", 3)
-        foreign = [word for word in reading.content if not self._near.says(word, one.all) and not _turned(word, one)]
-        if one.whole and self._strays(reading, one):
-            return _Fault("the passage says it of something else", 4)
-        if self._usurped(reading, one):
-            return _Fault("the passage says it of something else", 4)
-        wrong = self._meaning(reading, one)
-        if wrong:
-            return _Fault(wrong, 4)
-        faults = [self._off(part, reading, foreign, one) for part in self._question.parts]
-        return None if None in faults else max((each for each in faults if each), key=lambda each: each.depth)
+        return None
 
     def _stated(self, each: Quantity, reading: Reading, one: Candidate) -> bool:
         """Tells whether the source states a quantity; a unit may be left out only where other words tell it."""
@@ -143,7 +149,7 @@ class Verifier:
         return any(word.stem in reading.keys and not known(word.stem, topic) for word in lent)
 
     def _usurped(self, reading: Reading, one: Candidate) -> bool:
-        """Tells whether the claim is about what only the note's title names, while the sentence is about another thing."""
+        """Tells whether the claim is about what only the note's title names, the sentence about another thing."""
         topic = [word for word in reading.content if not known(word.stem, frozenset(one.all.own))]
         lent = [word for word in topic if word.stem in one.all.around]
         asked = reading.stems | self._question.reading.stems
@@ -156,7 +162,7 @@ class Verifier:
         if against:
             return against
         if slots.mixed(reading, one.reading):
-            return "the passage says it of something else"
+            return _ELSE
         wrong = slots.misplaced(reading, one.reading, self._question.reading)
         return f"“{wrong}” belongs to something else there" if wrong else None
 
