@@ -22,16 +22,20 @@ class Packaged:
     file: str
     sha256: str
 
-    def path(self) -> Path:
-        """Finds the file and checks it; raises ModelAway where it is missing or altered."""
+    def there(self) -> Path | None:
+        """Finds the file without importing the package or looking into it."""
         spec = importlib.util.find_spec(self.package)
         places = list(spec.submodule_search_locations or ()) if spec else []
-        found = [path for place in places if (path := Path(place) / self.file).is_file()]
+        return next((path for place in places if (path := Path(place) / self.file).is_file()), None)
+
+    def path(self) -> Path:
+        """Finds the file and checks it; raises ModelAway where it is missing or altered."""
+        found = self.there()
         if not found:
             raise ModelAway(f"The package {self.package} with {self.file} is not installed.", "Run: make setup")
-        if not _intact(found[0], self.sha256):
-            raise ModelAway(f"{found[0]} is not the file it should be: its sha256 differs.", "Reinstall the package.")
-        return found[0]
+        if not _intact(found, self.sha256):
+            raise ModelAway(f"{found} is not the file it should be: its sha256 differs.", "Reinstall the package.")
+        return found
 
 
 SMOLLM2 = Packaged(

@@ -143,9 +143,11 @@ class Reply:
     def __iter__(self) -> Iterator[Delta]:
         """Gives the deltas once; ``usage`` is there when they end."""
         with metrics.timed("model_calls"):
-            self.usage = yield from self._run
-        for kind, tokens in (("evaluated", self.usage.evaluated), ("generated", self.usage.generated)):
-            metrics.count("model_tokens_total", tokens, kind=kind)
+            usage: Usage | None = yield from self._run
+        if usage:
+            self.usage = usage
+            metrics.count("model_tokens_total", usage.evaluated, kind="evaluated")
+            metrics.count("model_tokens_total", usage.generated, kind="generated")
 
     def close(self) -> None:
         """Stops the model at its next token and frees it."""

@@ -45,6 +45,7 @@ def quorra(model: Llama, asked: list[Message]) -> Iterator[str]:
 
 def chat(model: Bare, asked: list[Message]) -> Iterator[str]:
     """Asks as most programs do: by messages, streaming."""
+    model.reset()  # each turn is new to it, as it is to Quorra
     turns = [{"role": message.role, "content": message.content} for message in asked]
     for chunk in model.create_chat_completion(turns, stream=True, max_tokens=WORDS, temperature=0.0):
         yield chunk["choices"][0]["delta"].get("content", "")
@@ -54,6 +55,7 @@ def completion(model: Bare, asked: list[Message]) -> Iterator[str]:
     """Asks by a prompt that is laid out already, streaming."""
     text = "".join(f"<|im_start|>{message.role}\n{message.content}<|im_end|>\n" for message in asked)
     prompt = f"{text}<|im_start|>assistant\n"
+    model.reset()
     for chunk in model.create_completion(prompt, stream=True, max_tokens=WORDS, temperature=0.0):
         yield chunk["choices"][0]["text"]
 

@@ -74,7 +74,7 @@ def test_a_question_is_likelier_after_the_sentence_it_is_about(model: Llama) -> 
 
 
 def test_rating_takes_texts_of_any_length(model: Llama) -> None:
-    assert model.likelihood("word " * 3000, " and " * 3000) < 0
+    assert model.likelihood("word " * 600, " and " * 200) < 0
     assert model.likelihood("The bins.", "") == float("-inf")
 
 
@@ -109,6 +109,22 @@ def test_stopping_interrupts_the_evaluation_of_a_long_prompt(model: Llama) -> No
     assert time.perf_counter() - begin < 1.5
     assert reply.usage is not None
     assert reply.usage.finish == "cancelled"
+    assert usage(model, Message("user", "Hello")).generated > 0
+
+
+def test_closing_the_model_ends_a_running_reply(model: Llama) -> None:
+    begun = threading.Event()
+
+    def read() -> None:
+        for _ in model.generate([Message("user", "Count from one to two hundred in words.")], max_tokens=2000):
+            begun.set()
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    assert begun.wait(20.0)
+    model.close()
+    thread.join(3.0)
+    assert not thread.is_alive()
     assert usage(model, Message("user", "Hello")).generated > 0
 
 

@@ -107,6 +107,8 @@ class Context:
         if embeddings and not weights.pools:
             params.pooling_type = llama_cpp.LLAMA_POOLING_TYPE_MEAN
         params.no_perf = True
+        # On a processor flash attention reads a prompt a tenth faster and writes a third slower.
+        params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
         self._stop: Callable[[], bool] = lambda: False
         self._abort = llama_cpp.ggml_abort_callback(lambda data: self._stop())
         self._weights = weights

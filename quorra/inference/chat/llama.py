@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,8 @@ from quorra.inference.stream import Cleaner, Reply, opened, speak
 if TYPE_CHECKING:
     from quorra.inference.chat.engine import Context, Sampler, Weights
     from quorra.inference.chat.template import Template
+
+PATIENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Llama:
         self._path = path
         self.threads = threads or len(os.sched_getaffinity(0))
         self._lock = Lock()
+        self._closing = Event()
         self._loaded: _Loaded | None = None
         self._rating: Context | None = None
 
@@ -52,37 +55,49 @@ class Llama:
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Reply:
         """Starts a reply; raises ModelAway or GenerationFailed when it is iterated."""
-        return Reply(lambda stop: self._run(messages, max_tokens, temperature, stop), cancelled)
+        return Reply(
+            lambda stop: self._run(messages, max_tokens, temperature, stop),
+            lambda: self._closing.is_set() or cancelled(),
+        )
 
     def likelihood(self, context: str, continuation: str) -> float:
-        """Gives the mean log-probability of the continuation's tokens after the context."""
+        """Gives the mean log-probability of the continuation's first 128 tokens after the end of the context."""
         from quorra.inference.chat.engine import BATCH, Context
 
         with self._lock:
             model = self._load()
             if self._rating is None:
                 self._rating = Context(model.weights, BATCH, self.threads)
-            after = model.weights.tokens(continuation)[: BATCH // 2]
+            after = model.weights.tokens(continuation)[: BATCH // 4]
             room = BATCH - len(after) - len(model.begin)
             before = [*model.begin, *model.weights.tokens(context)[-room:]]
             if not after or not before:
                 return float("-inf")
-            logits = self._rating.logits([*before, *after[:-1]], len(before) - 1).astype(np.float64)
-        top = logits.max(axis=1, keepdims=True)
-        sums = np.log(np.exp(logits - top).sum(axis=1)) + top[:, 0]
-        return float((logits[np.arange(len(after)), after] - sums).mean())
+            logits = self._rating.logits([*before, *after[:-1]], len(before) - 1)
+        logits -= logits.max(axis=1, keepdims=True)
+        chosen = logits[np.arange(len(after)), after]
+        return float((chosen - np.log(np.exp(logits, out=logits).sum(axis=1))).mean())
 
     def reachable(self) -> bool:
         """Tells whether the model's file is there, without loading it."""
-        return self._loaded is not None or (self._path is None or self._path.is_file())
+        return self._loaded is not None or (self._path.is_file() if self._path else SMOLLM2.there() is not None)
 
     def close(self) -> None:
-        """Frees the model; the next use loads it again."""
-        with self._lock:
-            for part in (self._rating, self._loaded and self._loaded.context, self._loaded and self._loaded.weights):
-                if part:
-                    part.close()
-            self._loaded = self._rating = None
+        """Ends a running reply and frees the model; the next use loads it again.
+
+        A reply that was begun and is neither read nor closed keeps the model.
+        """
+        self._closing.set()
+        try:
+            if not self._lock.acquire(timeout=PATIENCE):
+                return
+        finally:
+            self._closing.clear()
+        for part in (self._rating, self._loaded and self._loaded.context, self._loaded and self._loaded.weights):
+            if part:
+                part.close()
+        self._loaded = self._rating = None
+        self._lock.release()
 
     def _run(
         self, messages: Sequence[Message], limit: int, temperature: float, stop: Callable[[], bool]
