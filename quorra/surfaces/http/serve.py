@@ -56,12 +56,12 @@ class PortTaken(QuorraError):
 
 def bind(host: str, port: int, has_key: bool) -> socket.socket:
     """Opens the listening socket; raises BadHost, NoKey or PortTaken."""
+    host = host or "0.0.0.0"
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host or "0.0.0.0", port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-    except OSError as error:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
         raise BadHost(f"There is no host called {host}.", "Use 127.0.0.1, or an address of this machine.") from error
+    family, kind, protocol, _, address = found[0]
     if not _is_loopback(str(address[0])) and not has_key:
         raise NoKey(host)
     listening = socket.socket(family, kind, protocol)
@@ -78,6 +78,7 @@ def bind(host: str, port: int, has_key: bool) -> socket.socket:
 def run(home: "Home", listening: socket.socket, say: Callable[[str], None]) -> None:
     """Serves until SIGINT or SIGTERM; ``say`` is told the address, on loopback with the one-time login token."""
     _log_to_stderr()
+    _open(home)
     address, port = listening.getsockname()[:2]
     local = _is_loopback(address)
     auth = Auth(home.keys.verify, port)
@@ -85,7 +86,7 @@ def run(home: "Home", listening: socket.socket, say: Callable[[str], None]) -> N
     hosts = frozenset({"localhost", "127.0.0.1", "::1", address}) if local else None
     door = Door(build(home, desk, auth), auth, hosts)
     upkeep = Upkeep(home, desk)
-    say(_address(address, port) + (f"?token={auth.link()}" if local else ""))
+    say(link(auth, address, port))
     upkeep.start()
     try:
         _Server(_config(door), desk.stop).run([listening])
@@ -93,6 +94,18 @@ def run(home: "Home", listening: socket.socket, say: Callable[[str], None]) -> N
         upkeep.stop()
         desk.close()
         upkeep.join()
+
+
+def link(auth: Auth, address: str, port: int) -> str:
+    """Gives the service's address, with the one-time login token where only this machine can reach it."""
+    host = f"[{address}]" if ":" in address else address
+    return f"http://{host}:{port}/" + (f"?token={auth.link()}" if _is_loopback(address) else "")
+
+
+def _open(home: "Home") -> None:
+    """Opens the rooms one by one, before threads could open one twice; a setting that can't work ends it here."""
+    for room in (home.ledger, home.keys, home.index, home.embedder, home.model):
+        assert room is not None
 
 
 class Upkeep(threading.Thread):
@@ -150,10 +163,6 @@ def _config(app: Door) -> uvicorn.Config:
         ws="none",
         timeout_graceful_shutdown=1,
     )
-
-
-def _address(address: str, port: int) -> str:
-    return f"http://[{address}]:{port}/" if ":" in address else f"http://{address}:{port}/"
 
 
 def _is_loopback(address: str) -> bool:

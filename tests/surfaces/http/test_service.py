@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from quorra.surfaces.http import serve
+from quorra.surfaces.http.auth import Auth
 from tests.surfaces.http.conftest import HIDDEN, SECRET, Service, Start, new_home, quorra, ready, start
 
 
@@ -159,12 +161,16 @@ def test_it_refuses_to_listen_to_others_without_a_key(tmp_path: Path) -> None:
     assert "Traceback" not in spoken.stderr
 
 
-def test_with_a_key_it_listens_to_others_and_prints_no_link_until_it_is_interrupted(starts: Start) -> None:
-    service = starts("--host", "0.0.0.0")
-    assert service.token == ""
-    port = service.url.rsplit(":", 1)[1].rstrip("/")
-    assert service.client.get(f"http://127.0.0.1:{port}/health").json()["git"] is True
-    assert service.stranger.get(f"http://127.0.0.1:{port}/schema").status_code == 401
+def test_with_a_key_it_may_listen_to_others_and_gives_them_no_link() -> None:
+    serve.bind("0.0.0.0", 0, has_key=True).close()
+    auth = Auth(lambda key: None, 8750)
+    assert serve.link(auth, "192.0.2.7", 8750) == "http://192.0.2.7:8750/"
+    assert serve.link(auth, "127.0.0.1", 8750).startswith("http://127.0.0.1:8750/?token=")
+    assert serve.link(auth, "::1", 8750).startswith("http://[::1]:8750/?token=")
+
+
+def test_an_interrupt_ends_it_at_once_and_well(starts: Start) -> None:
+    service = starts()
     ready(service)
     start = time.monotonic()
     assert service.stop(signal.SIGINT) == 0
