@@ -187,7 +187,9 @@ class Verifier:
         if not strange:
             return True
         first = next((word for word in reading.content if word.stem in reading.keys), None)
-        if any(word.capital or word.stem in siblings() or word is first for word in strange):
+        if any(
+            word.capital or word.stem in siblings().keys() | contrasts().keys() or word is first for word in strange
+        ):
             return False
         if any(each.kind in {"number", "ordinal"} for each in reading.quantities):
             return False
