@@ -83,24 +83,25 @@ class Ledger:
             self.steps("lock taken")
             with self._repo.locks.hold_index(), self._repo.disk.keeping():
                 self.steps("index locked")
-                outcome = self._locked(plan)
-            if isinstance(outcome, Applied) and outcome.paths:
-                self._repo.age_index(len(outcome.paths))
+                outcome, young = self._locked(plan)
+            if young:
+                self._repo.age_index(young)
             return outcome
 
-    def _locked(self, plan: Callable[[Planner], Refused | Stale | None]) -> Outcome:
+    def _locked(self, plan: Callable[[Planner], Refused | Stale | None]) -> tuple[Outcome, int]:
+        """Gives what came of it and how many index entries are younger than the index now."""
         publisher = Publisher(self._repo, self.steps, self.roots)
         publisher.recover()
         publisher.sweep()
         planner = Planner(self._repo, self.owner, self.clock())
         stopped = plan(planner)
         if stopped is not None:
-            return stopped
+            return stopped, 0
         if planner.plan.drafts:
-            return publisher.publish(planner.plan)
+            return publisher.publish(planner.plan), planner.plan.young
         if planner.head is None:
-            return Refused("empty", "There is nothing to commit and no commit yet.")
-        return Applied(planner.head)
+            return Refused("empty", "There is nothing to commit and no commit yet."), 0
+        return Applied(planner.head), 0
 
     def recover(self) -> None:
         """Finishes or undoes what a process that died left behind; raises Blocked where git's index is held."""

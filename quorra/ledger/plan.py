@@ -42,8 +42,9 @@ class Planner:
         self.head = repo.head()
         self.tree = repo.tree_of(self.head)
         self.index: Index | Sealed = repo.index()
-        self.plan = Plan(repo.settled(), self.head, stamp(when))
+        self.plan = Plan(repo.settled(), self.head, stamp(when), self.index)
         self.modes: dict[str, str] = {}
+        self._roomy: set[str] = set()
         self.mark = f"t-{os.getpid()}-{os.urandom(4).hex()}"
 
     def look(self, path: str) -> Place:
@@ -65,6 +66,9 @@ class Planner:
         """Raises Blocked where git holds a file on the way to a new path, or a folder in its place."""
         parts = path.split("/")
         for folder in ("/".join(parts[:depth]) for depth in range(1, len(parts))):
+            if folder in self._roomy:
+                continue
+            self._roomy.add(folder)
             row = self.repo.objects.row(self.tree, folder)
             if self.index.row(folder) or (row and row.mode != FOLDER):
                 raise Blocked("path", path, f"{folder} on the way to {path} is a file in git, not a folder.")

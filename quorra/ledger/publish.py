@@ -13,8 +13,10 @@ from quorra.ledger.change import Applied, Outcome, Refused, Stale
 from quorra.ledger.journal import Draft, Journal, Touch, load
 from quorra.ledger.message import commit
 from quorra.ledger.plumbing.disk import Blocked
+from quorra.ledger.plumbing.index import Index
 from quorra.ledger.plumbing.objects import Row
 from quorra.ledger.plumbing.repository import Repository
+from quorra.ledger.plumbing.sealed import Sealed
 
 Steps = Callable[[str], None]
 REF_PATIENCE = 2.0
@@ -27,11 +29,17 @@ class Plan:
     branch: str
     head: str | None
     when: str
+    index: Index | Sealed
     drafts: list[Draft] = field(default_factory=list)
     touches: list[Touch] = field(default_factory=list)
     contents: dict[str, bytes] = field(default_factory=dict)
     like: dict[str, os.stat_result] = field(default_factory=dict)
     rows: dict[str, tuple[Row | None, Row | None]] = field(default_factory=dict)
+
+    @property
+    def young(self) -> int:
+        """Counts the rows of files that were written just now, not moved or removed."""
+        return sum(new is not None for _, new in self.rows.values()) - sum(bool(touch.source) for touch in self.touches)
 
 
 class Publisher:
@@ -66,7 +74,7 @@ class Publisher:
                 self.undo(journal)
                 return stopped
             self.steps("files written")
-            self._index(journal, forward=True, stats={**plan.like, **stats})
+            self._index(journal, plan.index, forward=True, stats={**plan.like, **stats})
         except OSError:
             self.undo(journal)
             raise
@@ -118,9 +126,10 @@ class Publisher:
         content = self.repo.disk.waiting(touch.temp)
         return None if content is None else self.repo.objects.id_of(content)
 
-    def _index(self, journal: Journal, forward: bool, stats: Mapping[str, os.stat_result]) -> None:
+    def _index(
+        self, journal: Journal, index: Index | Sealed, *, forward: bool, stats: Mapping[str, os.stat_result]
+    ) -> None:
         """Sets the rows that still are what they were before (or, backward, after)."""
-        index = self.repo.index()
         rows: dict[str, tuple[Row, os.stat_result | None] | None] = {}
         for path, pair in journal.rows.items():
             source, target = pair if forward else pair[::-1]
@@ -193,7 +202,7 @@ class Publisher:
             self._untouch(touch)
         for folder in reversed(journal.made):
             self.repo.disk.prune(folder)
-        self._index(journal, forward=False, stats={})
+        self._index(journal, self.repo.index(), forward=False, stats={})
         self.file.unlink(missing_ok=True)
         for touch in journal.touches:
             self.repo.disk.drop(touch.temp)
@@ -256,7 +265,7 @@ class Publisher:
         if not self._settled(journal) or not self._forward(journal):
             self.undo(journal)
             return
-        self._index(journal, forward=True, stats={})
+        self._index(journal, self.repo.index(), forward=True, stats={})
         self._move(journal)
 
     def _settled(self, journal: Journal) -> bool:
