@@ -13,7 +13,7 @@ from quorra.index.intake.prepare import Prepared
 from quorra.index.intake.source import Source
 from quorra.index.store import catalogue
 from quorra.index.store import manifest as manifests
-from quorra.index.store.cache import Cache, Vectors
+from quorra.index.store.cache import Cache
 from quorra.index.store.manifest import Manifest, Shelf
 from quorra.ledger.change import Snapshot
 
@@ -133,21 +133,21 @@ class Writer:
 
         self.steps("rows")
         shelf, table = shelves.opened(self.tables, base, place)
-        known = self._known(base, added)
-        filled = shelves.fill(table, shelf, gone, added, known)
+        near = self._near(base, added)
+        filled = shelves.fill(table, shelf, gone, added, near)
         if shelf.fresh or shelves.worn(filled):
             self.steps("words")
             filled = shelves.compact(table, filled)
-        return filled, len(known)
+        return filled, near.num_rows if near is not None else 0
 
-    def _known(self, base: Manifest, added: "pa.Table | None") -> dict[tuple[str, int, bytes], Vectors]:
-        """Finds the vectors that the cache has for some passages."""
+    def _near(self, base: Manifest, added: "pa.Table | None") -> "pa.Table | None":
+        """Makes the rows for meaning of the passages whose vectors the cache has."""
+        from quorra.index.store import tables as store
+
         if added is None or not base.dim:
-            return {}
-        spots = zip(*(added[name].to_pylist() for name in ("path", "part", "key")), strict=True)
-        keyed = [spot for spot in spots if spot[2] is not None]
-        vectors = self.cache.get(base.embedder, (key for _, _, key in keyed))
-        return {spot: vectors[spot[2]] for spot in keyed if spot[2] in vectors}
+            return None
+        keys = [key for key in added["key"].to_pylist() if key is not None]
+        return store.meaning(added, self.cache.get(base.embedder, keys))
 
 
 def _by_domain(paths: Sequence[str]) -> dict[str, list[str]]:

@@ -4,16 +4,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 from quorra.index.catch_up import Writer
 from quorra.index.store import manifest as manifests
 from quorra.index.store.cache import Vectors
-from quorra.index.store.manifest import Manifest
+from quorra.index.store.manifest import Manifest, Shelf
 from quorra.inference.protocol import Embedder
 
-Spot = tuple[str, int, bytes]
 _TEXTS = 32
 _FLUSH = 5.0
+_EDITS = 32
+_LOOSE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,51 +36,53 @@ def run(
         manifest = _adopt(writer, embedder)
     embedded = reused = 0
     for place in sorted(manifest.shelves):
-        wanted = _missing(writer, manifest, place)
-        known = writer.cache.get(embedder.name, (key for _, _, key in wanted))
-        ready = {spot: known[spot[2]] for spot in wanted if spot[2] in known}
-        reused += len(ready)
-        if ready:
-            manifest = _add(writer, place, embedder, ready)
-        left = {spot: text for spot, text in wanted.items() if spot not in ready}
-        for vectors, count in _batches(writer, embedder, left, until):
-            embedded += count
+        lacking = _lacking(writer, manifest, place)
+        known = writer.cache.get(embedder.name, lacking)
+        if known:
+            reused += sum(len(lacking[key]) for key in known)
+            manifest = _add(writer, place, embedder, known)
+        left = {key: rows[0] for key, rows in lacking.items() if key not in known}
+        table = writer.tables.read(manifest.shelves[place])
+        for vectors in _batches(writer, embedder, table, left, until):
+            embedded += len(vectors)
             manifest = _add(writer, place, embedder, vectors)
             progress(f"{manifest.pending} passages to embed")
     return Done(tidy(writer, False), embedded, reused)
 
 
-def _missing(writer: Writer, manifest: Manifest, place: str) -> dict[Spot, str]:
+def _lacking(writer: Writer, manifest: Manifest, place: str) -> dict[bytes, list[int]]:
+    """Gives the rows that lack a vector, under the key of their text."""
     from quorra.index.store import tables as store
 
     shelf = manifest.shelves[place]
-    return store.missing(writer.tables.read(shelf)) if shelf.vectors < shelf.keyed else {}
+    found: dict[bytes, list[int]] = {}
+    if shelf.vectors < shelf.keyed:
+        for row, key in store.lacking(writer.tables.read(shelf)).items():
+            found.setdefault(key, []).append(row)
+    return found
 
 
 def _batches(
-    writer: Writer, embedder: Embedder, wanted: Mapping[Spot, str], until: float | None
-) -> Iterator[tuple[dict[Spot, Vectors], int]]:
-    """Embeds each distinct text once; gives vectors every few seconds with the number of texts they took."""
-    spots: dict[bytes, list[Spot]] = {}
-    texts: dict[bytes, str] = {}
-    for spot, text in wanted.items():
-        spots.setdefault(spot[2], []).append(spot)
-        texts[spot[2]] = text
-    keys = list(texts)
+    writer: Writer, embedder: Embedder, table: Any, wanted: Mapping[bytes, int], until: float | None
+) -> Iterator[dict[bytes, Vectors]]:
+    """Embeds each text once and keeps its vector; gives them by key every few seconds."""
+    from quorra.index.store import tables as store
+
+    keys = list(wanted)
     held: dict[bytes, Vectors] = {}
     start = perf_counter()
     for at in range(0, len(keys), _TEXTS):
         if until is not None and perf_counter() >= until:
             break
-        some = keys[at : at + _TEXTS]
-        vectors = dict(zip(some, embedder.embed([texts[key] for key in some]), strict=True))
+        texts = store.texts(table, [wanted[key] for key in keys[at : at + _TEXTS]])
+        vectors = dict(zip(texts, embedder.embed(list(texts.values())), strict=True))
         writer.cache.put(embedder.name, vectors)
         held |= vectors
         if perf_counter() - start > _FLUSH:
-            yield {spot: vector for key, vector in held.items() for spot in spots[key]}, len(held)
+            yield held
             held, start = {}, perf_counter()
     if held:
-        yield {spot: vector for key, vector in held.items() for spot in spots[key]}, len(held)
+        yield held
 
 
 def _adopt(writer: Writer, embedder: Embedder) -> Manifest:
@@ -95,8 +99,8 @@ def _adopt(writer: Writer, embedder: Embedder) -> Manifest:
         return writer.publish(base, embedder=embedder.name, dim=embedder.dim, shelves=found)
 
 
-def _add(writer: Writer, place: str, embedder: Embedder, vectors: Mapping[Spot, Vectors]) -> Manifest:
-    """Adds the vectors whose passages are still there and have none."""
+def _add(writer: Writer, place: str, embedder: Embedder, vectors: Mapping[bytes, Vectors]) -> Manifest:
+    """Adds the vectors of the passages that are still there and have none."""
     from quorra.index.store import shelves
     from quorra.index.store import tables as store
 
@@ -105,26 +109,35 @@ def _add(writer: Writer, place: str, embedder: Embedder, vectors: Mapping[Spot, 
             return base
         writer.steps("vectors")
         shelf, table = shelves.opened(writer.tables, base, place)
-        wanted = store.missing(table)
-        fitting = {spot: vector for spot, vector in vectors.items() if spot in wanted}
-        shelf = shelves.fill(table, shelf, {}, None, fitting)
+        rows = [row for row, key in store.lacking(table).items() if key in vectors]
+        if not rows:
+            return base
+        near = store.meaning(store.taken(table, rows, (*store.SHOWN, "key")), vectors)
+        shelf = shelves.fill(table, shelf, {}, None, near)
         return writer.publish(base, shelves={**base.shelves, place: shelf})
 
 
 def tidy(writer: Writer, everything: bool) -> Manifest:
-    """Compacts the tables that need it, or all that were edited, and builds the vector indices that are due."""
-    from quorra.index.store import shelves
-
+    """Settles what was edited much and compacts what needs it, or all that was edited; builds vector indices."""
     with _base(writer) as base:
         found = dict(base.shelves)
-        for place, held in base.shelves.items():
-            if not (shelves.untrained(held) or (held.edits if everything else shelves.worn(held))):
-                continue
-            writer.steps("compact")
-            _, table = shelves.opened(writer.tables, base, place)
-            shelf = shelves.compact(table, held)
-            found[place] = shelves.train(table, shelf) if shelves.untrained(shelf) else shelf
+        for place, shelf in base.shelves.items():
+            if shelf.edits or (everything and shelf.stale):
+                found[place] = _tidied(writer, base, place, everything)
         return writer.publish(base, shelves=found) if found != dict(base.shelves) else base
+
+
+def _tidied(writer: Writer, base: Manifest, place: str, everything: bool) -> Shelf:
+    from quorra.index.store import shelves
+
+    shelf = base.shelves[place]
+    whole = everything or shelves.worn(shelf)
+    if not (whole or shelves.untrained(shelf) or shelf.edits >= _EDITS or shelf.loose >= _LOOSE):
+        return shelf
+    writer.steps("compact")
+    _, table = shelves.opened(writer.tables, base, place)
+    shelf = shelves.compact(table, shelf) if whole else shelves.settle(table, shelf)
+    return shelves.train(table, shelf) if shelves.untrained(shelf) else shelf
 
 
 @contextmanager

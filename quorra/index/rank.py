@@ -2,8 +2,9 @@
 
 Each side is scaled over its own best hundred notes and the two are summed.
 The question's vector then moves towards the best notes and meaning is judged
-again (feedback), and each note takes a part of its nearest neighbours' score
-(smoothing). Ties break by path and line.
+again (feedback), and a note is lifted half the way to its nearest neighbours'
+score where that is above its own (smoothing; it lowers nobody, as the one
+right answer to a plain question has no neighbours). Ties break by path and line.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,17 +21,18 @@ WORDS = 0.55
 PASSAGE = 0.5
 FEEDBACK = 0.5
 TEACHERS = 5
-SMOOTH = 0.2
+LIFT = 0.5
 NEAR = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A passage found, with the score that one search gave it."""
+    """A passage found, with the score that one search gave it and the row that shows it."""
 
     path: str
     part: int
     score: float
+    row: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +40,23 @@ class Field:
     """Vectors of passages, one row a place."""
 
     places: tuple[Place, ...]
+    numbers: tuple[int, ...]
     rows: Vectors
 
     def spots(self, vector: Vectors) -> list[Spot]:
         """Scores every passage by its cosine with a vector."""
-        cosines = (self.rows @ vector).tolist()
-        return [Spot(path, part, score) for (path, part), score in zip(self.places, cosines, strict=True)]
+        found = zip(self.places, (self.rows @ vector).tolist(), self.numbers, strict=True)
+        return [Spot(path, part, score, row) for (path, part), score, row in found]
 
     def notes(self) -> tuple[list[str], Vectors]:
         """Gives each note's path with its mean direction, in order of path."""
-        paths = sorted({path for path, _ in self.places})
-        at = {path: row for row, path in enumerate(paths)}
-        means = np.zeros((len(paths), self.rows.shape[1]), np.float32)
-        np.add.at(means, [at[path] for path, _ in self.places], self.rows)
+        order = sorted(range(len(self.places)), key=self.places.__getitem__)
+        names = [self.places[row][0] for row in order]
+        starts = [at for at, name in enumerate(names) if at == 0 or names[at - 1] != name]
+        paths = [names[at] for at in starts]
+        if not paths:
+            return [], self.rows
+        means = np.add.reduceat(self.rows[order], starts, axis=0)
         lengths = np.linalg.norm(means, axis=1, keepdims=True)
         return paths, (means / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
@@ -124,5 +130,5 @@ def _smoothed(scores: Mapping[str, float], at: Mapping[str, int], means: Vectors
     np.fill_diagonal(alike, -2.0)
     nearest = np.argsort(-alike, axis=1, kind="stable")[:, :near]
     values = np.array([scores[path] for path in paths])
-    smooth = (1 - SMOOTH) * values + SMOOTH * values[nearest].mean(axis=1)
+    smooth = values + LIFT * np.maximum(0.0, values[nearest].mean(axis=1) - values)
     return {**scores, **dict(zip(paths, smooth.tolist(), strict=True))}

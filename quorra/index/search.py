@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorra.access.window import Window
+from quorra.access.window import Window, domain
 from quorra.index import rank
 from quorra.index.found import Found, Hit, Mode, Ranks
 from quorra.index.intake import terms
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from quorra.index.store.tables import Tables
 
 DEEP = 300
-LEARNED = 30
 _LONGEST = 2000
-_COLUMNS = ("path", "part", "first", "last", "heading", "text", "blob", "title", "date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +54,7 @@ class Scores:
     words: Mapping[str, float]
     meaning: Mapping[str, float]
     notes: Mapping[str, float]
+    whole: Sequence[Spot]
     lexical: Sequence[Spot]
     near: Sequence[Spot]
 
@@ -80,8 +79,8 @@ class Searcher:
         pending = manifest.pending if vector is not None or mode == "words" else manifest.keyed
         near = self._near(shelves, vector, question.deep) if vector is not None else None
         found = lexical.result() if lexical else ([], [])
-        scores = self._score(shelves, question, found, near, vector)
-        hits = self._hits(manifest, shelves, scores, k, per_note)
+        scores = self._score(question, found, near, vector)
+        hits = self._hits(manifest, scores, k, per_note)
         return Found(manifest.commit, 0, pending, hits, reason)
 
     def close(self) -> None:
@@ -120,7 +119,6 @@ class Searcher:
 
     def _score(
         self,
-        shelves: Sequence[Shelf],
         question: Question,
         found: tuple[list[Spot], list[Spot]],
         near: Field | None,
@@ -128,97 +126,94 @@ class Searcher:
     ) -> Scores:
         words = rank.by_words(*found)
         if near is None or vector is None:
-            return Scores(words, {}, words, found[1], ())
+            return Scores(words, {}, words, *found, ())
         if question.mode == "meaning":
             spots = near.spots(vector)
             meaning = rank.by_meaning(spots)
             kept = {path: at for path, at in meaning.items() if at >= question.floor}
-            return Scores({}, meaning, kept, (), spots)
-        field = self._learned(shelves, words, near)
-        spots = field.spots(vector)
+            return Scores({}, meaning, kept, (), (), spots)
+        spots = near.spots(vector)
         meaning = rank.by_meaning(spots)
         share = rank.WORDS if terms.telling(question.words) else 0.0
-        fused = rank.fused(words, field, vector, share)
+        fused = rank.fused(words, near, vector, share)
         floor = question.floor
         kept = {path: at for path, at in fused.items() if path in words or meaning.get(path, -1.0) >= floor}
         kept |= {path: 0.0 for path in words if path not in kept}
-        return Scores(words, meaning, kept, found[1], spots)
+        return Scores(words, meaning, kept, *found, spots)
 
-    def _learned(self, shelves: Sequence[Shelf], words: Mapping[str, float], near: Field) -> Field:
-        """Adds the vectors of the notes that words found best and meaning did not."""
-        from quorra.index.store import tables as store
-
-        there = {path for path, _ in near.places}
-        paths = [path for path in rank.ordered(words)[:LEARNED] if path not in there]
-        if not paths:
-            return near
-        more = [store.vectors(self._tables.read(shelf), paths, near.rows.shape[1]) for shelf in shelves]
-        return _joined([near, *more], near.rows[:0])
-
-    def _hits(
-        self, manifest: Manifest, shelves: Sequence[Shelf], scores: Scores, k: int, per_note: bool
-    ) -> tuple[Hit, ...]:
+    def _hits(self, manifest: Manifest, scores: Scores, k: int, per_note: bool) -> tuple[Hit, ...]:
         passages = _passages(scores)
-        places = _best_places(scores, passages, k) if per_note else _all_places(scores, passages, k)
-        rows = self._rows(shelves, places)
+        chosen = _best_places(scores, passages, k) if per_note else _all_places(scores, passages, k)
+        rows = self._rows(manifest, chosen)
         words = {path: at for at, path in enumerate(rank.ordered(scores.words), 1)}
         meaning = {path: at for at, path in enumerate(rank.ordered(scores.meaning), 1)}
         return tuple(
-            _hit(rows[place], score, Ranks(words.get(place[0]), meaning.get(place[0])), manifest)
-            for place, score in places.items()
-            if place in rows
+            _hit(rows[spot.path, spot.part], spot.score, Ranks(words.get(spot.path), meaning.get(spot.path)), manifest)
+            for spot in chosen
         )
 
-    def _rows(self, shelves: Sequence[Shelf], places: Mapping[Place, float]) -> dict[Place, Mapping[str, Any]]:
+    def _rows(self, manifest: Manifest, spots: Sequence[Spot]) -> dict[Place, Mapping[str, Any]]:
         from quorra.index.store import tables as store
 
-        paths = sorted({path for path, _ in places})
-        found = (row for shelf in shelves for row in store.rows(self._tables.read(shelf), paths, _COLUMNS))
-        return {(row["path"], row["part"]): row for row in found}
+        numbers: dict[str, list[int]] = {}
+        for spot in spots:
+            numbers.setdefault(domain(spot.path), []).append(spot.row)
+        found: dict[Place, Mapping[str, Any]] = {}
+        for place, some in numbers.items():
+            table = self._tables.read(manifest.shelves[place])
+            for row in store.taken(table, some, store.SHOWN).to_pylist():
+                found[row["path"], row["part"]] = row
+        return found
 
 
 def opened(manifest: Manifest, window: Window) -> list[Shelf]:
     """Gives the tables that a window opens; the others are never touched."""
     return [
-        shelf
-        for domain, shelf in sorted(manifest.shelves.items())
-        if window.domains is None or domain in window.domains
+        shelf for place, shelf in sorted(manifest.shelves.items()) if window.domains is None or place in window.domains
     ]
 
 
 def _joined(fields: Sequence[Field], like: Vectors) -> Field:
     rows = [field.rows for field in fields if field.places]
-    places = tuple(place for field in fields for place in field.places)
-    return Field(places, np.concatenate(rows) if rows else np.zeros((0, like.shape[-1]), np.float32))
+    return Field(
+        tuple(place for field in fields for place in field.places),
+        tuple(number for field in fields for number in field.numbers),
+        np.concatenate(rows) if rows else np.zeros((0, len(like)), np.float32),
+    )
 
 
-def _passages(scores: Scores) -> dict[Place, float]:
+def _passages(scores: Scores) -> dict[Place, Spot]:
     """Scores passages by words and meaning, each side over its own range."""
-    found: dict[Place, float] = {}
+    found: dict[Place, Spot] = {}
     for spots, share in ((scores.lexical, rank.WORDS), (scores.near, 1 - rank.WORDS)):
         high = max((spot.score for spot in spots), default=0.0)
         low = min((spot.score for spot in spots), default=0.0) if spots is scores.near else 0.0
         for spot in spots:
             part = (spot.score - low) / (high - low) if high > low else 1.0
-            found[spot.path, spot.part] = found.get((spot.path, spot.part), 0.0) + share * part
+            held = found.get((spot.path, spot.part))
+            score = share * part + (held.score if held else 0.0)
+            found[spot.path, spot.part] = Spot(spot.path, spot.part, score, held.row if held else spot.row)
     return found
 
 
-def _best_places(scores: Scores, passages: Mapping[Place, float], k: int) -> dict[Place, float]:
-    best = rank.best(Spot(path, part, score) for (path, part), score in passages.items())
-    order = [path for path in rank.ordered(scores.notes, scores.words, scores.meaning) if path in scores.notes][:k]
-    return {(path, best[path].part if path in best else 0): scores.notes[path] for path in order}
+def _best_places(scores: Scores, passages: Mapping[Place, Spot], k: int) -> list[Spot]:
+    """Gives the best passage of each of the best notes, with the note's score."""
+    best = rank.best(passages.values())
+    whole = {spot.path: spot for spot in scores.whole}
+    order = [path for path in rank.ordered(scores.notes, scores.words, scores.meaning) if path in scores.notes]
+    chosen = (best.get(path) or whole[path] for path in order[:k])
+    return [Spot(spot.path, spot.part, scores.notes[spot.path], spot.row) for spot in chosen]
 
 
-def _all_places(scores: Scores, passages: Mapping[Place, float], k: int) -> dict[Place, float]:
+def _all_places(scores: Scores, passages: Mapping[Place, Spot], k: int) -> list[Spot]:
+    """Gives the best passages of all, each by its own score and half its note's."""
     top = max(scores.notes.values(), default=0.0) or 1.0
-    values = {
-        place: score + 0.5 * scores.notes[place[0]] / top
-        for place, score in passages.items()
-        if place[0] in scores.notes
-    }
-    order = sorted(values, key=lambda place: (-values[place], place))[:k]
-    return {place: values[place] for place in order}
+    values = [
+        Spot(spot.path, spot.part, spot.score + 0.5 * scores.notes[spot.path] / top, spot.row)
+        for spot in passages.values()
+        if spot.path in scores.notes
+    ]
+    return sorted(values, key=lambda spot: (-spot.score, spot.path, spot.part))[:k]
 
 
 def _hit(row: Mapping[str, Any], score: float, ranks: Ranks, manifest: Manifest) -> Hit:

@@ -8,12 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorra.index.rank import Vectors
 from quorra.index.store import tables
 from quorra.index.store.manifest import KEEP, Manifest, Shelf
 from quorra.index.store.tables import Held, Tables
 
-MANY = 20_000
+MANY = 10_000
 _SLACK = 600.0
 _NEVER = timedelta(days=36_500)
 _STALE = 1000
@@ -34,11 +33,12 @@ def fill(
     shelf: Shelf,
     gone: Mapping[str, Held],
     added: pa.Table | None,
-    vectors: Mapping[tuple[str, int, bytes], Vectors],
+    near: pa.Table | None,
 ) -> Shelf:
-    """Removes some notes from a table and adds passages and vectors."""
+    """Removes some notes from a table and adds passages and rows for meaning."""
     tables.drop(table, list(gone))
-    tables.add(table, added, vectors)
+    tables.add(table, added, near)
+    vectors = near.num_rows if near is not None else 0
     dropped = sum(each.rows for each in gone.values())
     rows = keyed = 0
     if added is not None:
@@ -49,9 +49,9 @@ def fill(
         version=table.version,
         rows=shelf.rows + rows - dropped,
         keyed=shelf.keyed + keyed - sum(each.keyed for each in gone.values()),
-        vectors=shelf.vectors + len(vectors) - sum(each.vectors for each in gone.values()),
+        vectors=shelf.vectors + vectors - sum(each.vectors for each in gone.values()),
         stale=shelf.stale + rows + dropped,
-        loose=shelf.loose + len(vectors),
+        loose=shelf.loose + vectors,
         edits=shelf.edits + 1,
     )
 
@@ -72,13 +72,19 @@ def untrained(shelf: Shelf) -> bool:
     return shelf.vectors >= MANY and (not shelf.trained or shelf.loose > shelf.vectors // 4)
 
 
-def compact(table: Any, shelf: Shelf) -> Shelf:
-    """Merges a table's files and builds its word indices anew, so that their statistics are those of its rows."""
+def settle(table: Any, shelf: Shelf) -> Shelf:
+    """Merges a table's files and lets its indices know the rows that were added since."""
     _prune(table)
     table.optimize(cleanup_older_than=_NEVER)
+    return replace(shelf, version=table.version, edits=0)
+
+
+def compact(table: Any, shelf: Shelf) -> Shelf:
+    """Settles a table and builds its word indices anew, so that their statistics are those of its rows."""
+    shelf = settle(table, shelf)
     tables.index_words(table)
     tables.index_paths(table)
-    return replace(shelf, version=table.version, stale=0, edits=0)
+    return replace(shelf, version=table.version, stale=0)
 
 
 def train(table: Any, shelf: Shelf) -> Shelf:

@@ -2,8 +2,8 @@
 
 A passage has a row with its words; once it is embedded it has a second row
 with its vector, so that embedding only ever appends and leaves the words and
-their statistics alone. The first passage of a note also carries all words of
-the note.
+their statistics alone. Both carry what a hit shows. The first passage of a
+note also carries all words of the note.
 """
 
 import hashlib
@@ -38,6 +38,7 @@ PASSAGES = pa.schema(
     ]
 )
 PROBES = 20
+SHOWN = ("path", "part", "first", "last", "heading", "text", "blob", "title", "date")
 _AT_ONCE = 500
 _ALL = 100_000_000
 
@@ -128,17 +129,23 @@ def give(table: Any, dim: int) -> None:
     table.add_columns(pa.field("vector", pa.list_(pa.float32(), dim)))
 
 
-def add(table: Any, passages: pa.Table | None, vectors: Mapping[tuple[str, int, bytes], Vectors]) -> None:
-    """Adds passages and, under path, part and key, vectors of passages: one append for all."""
-    parts = [passages] if passages is not None else []
-    if vectors:
-        paths, numbers, keys = zip(*vectors, strict=True)
-        flat = np.concatenate(list(vectors.values())).astype(np.float32)
-        column = pa.FixedSizeListArray.from_arrays(pa.array(flat), len(flat) // len(vectors))
-        names = ["path", "part", "key", "vector"]
-        parts.append(pa.table([pa.array(paths), pa.array(numbers, pa.int32()), pa.array(keys), column], names=names))
-    if parts:
-        whole = pa.concat_tables(parts, promote_options="default")
+def meaning(passages: pa.Table, vectors: Mapping[bytes, Vectors]) -> pa.Table | None:
+    """Makes the rows for meaning of those passages whose vectors are there."""
+    keys = passages["key"].to_pylist()
+    chosen = [row for row, key in enumerate(keys) if key in vectors]
+    if not chosen:
+        return None
+    flat = np.concatenate([vectors[keys[row]] for row in chosen]).astype(np.float32)
+    column = pa.FixedSizeListArray.from_arrays(pa.array(flat), len(flat) // len(chosen))
+    rows = passages.take(chosen).select([*SHOWN, "key"])
+    return rows.append_column("vector", column)
+
+
+def add(table: Any, *parts: pa.Table | None) -> None:
+    """Adds rows of several kinds, all in one append."""
+    some = [part for part in parts if part is not None]
+    if some:
+        whole = pa.concat_tables(some, promote_options="default")
         schema = table.schema
         table.add(pa.table([_column(whole, field) for field in schema], schema=schema))
 
@@ -149,20 +156,26 @@ def _column(rows: pa.Table, field: pa.Field) -> Any:
     return pa.nulls(rows.num_rows, field.type)
 
 
-def missing(table: Any) -> dict[tuple[str, int, bytes], str]:
-    """Gives the texts that are to be embedded and have no vector yet, under path, part and key."""
-    wanted = _named(table, "embeds > 0", ["path", "part", "key", "embeds"])
-    there = _named(table, "words IS NULL", ["path", "part"])
-    known = set(zip(there["path"].to_pylist(), there["part"].to_pylist(), strict=True))
-    columns = (wanted[name].to_pylist() for name in ("path", "part", "key"))
-    lacking = {spot for spot in zip(*columns, strict=True) if spot[:2] not in known}
-    if not lacking:
-        return {}
-    paths = {path for path, _, _ in lacking}
-    where = "embeds > 0" if len(paths) > _AT_ONCE else f"embeds > 0 AND path IN ({quoted(paths)})"
-    found = _named(table, where, ["path", "part", "key", "embeds", "words"])
-    rows = zip(*(found[name].to_pylist() for name in ("path", "part", "key", "embeds", "words")), strict=True)
-    return {(path, part, key): text[:length] for path, part, key, length, text in rows if (path, part, key) in lacking}
+def lacking(table: Any) -> dict[int, bytes]:
+    """Gives the keys of the passages that are to be embedded and are not, under their row numbers."""
+    query = table.search().where("key IS NOT NULL").select(["path", "part", "key", "embeds"]).with_row_id(True)
+    found = query.limit(_ALL).to_arrow()
+    columns = (found[name].to_pylist() for name in ("_rowid", "path", "part", "key", "embeds"))
+    rows = list(zip(*columns, strict=True))
+    known = {(path, part) for _, path, part, _, embeds in rows if embeds is None}
+    return {row: key for row, path, part, key, embeds in rows if embeds and (path, part) not in known}
+
+
+def texts(table: Any, rows: Sequence[int]) -> dict[bytes, str]:
+    """Reads the embedded texts of some rows, under their keys."""
+    found = table.take_row_ids(list(rows)).select(["key", "embeds", "words"]).to_arrow()
+    columns = (found[name].to_pylist() for name in ("key", "embeds", "words"))
+    return {key: words[:length] for key, length, words in zip(*columns, strict=True)}
+
+
+def taken(table: Any, rows: Sequence[int], columns: Sequence[str]) -> pa.Table:
+    """Reads some rows by their numbers, in any order."""
+    return table.take_row_ids(list(rows)).select(list(columns)).to_arrow()
 
 
 def _named(table: Any, where: str, columns: Sequence[str]) -> pa.Table:
@@ -189,41 +202,23 @@ def index_paths(table: Any) -> None:
 
 def words(table: Any, column: str, query: str, limit: int) -> list[Spot]:
     """Finds the passages that hold any of the words, best first, by BM25 over ``words`` or ``whole``."""
-    search = table.search(query, query_type="fts", fts_columns=column)
+    search = table.search(query, query_type="fts", fts_columns=column).with_row_id(True)
     found = search.select(["path", "part", "_score"]).limit(limit).to_arrow()
-    columns = (found[name].to_pylist() for name in ("path", "part", "_score"))
-    return [Spot(path, part, score) for path, part, score in zip(*columns, strict=True)]
+    columns = (found[name].to_pylist() for name in ("path", "part", "_score", "_rowid"))
+    return [Spot(*each) for each in zip(*columns, strict=True)]
 
 
 def near(table: Any, shelf: Shelf, vector: Vectors, limit: int) -> Field:
     """Finds the passages nearest to a vector by cosine."""
     if not shelf.vectors:
-        return _field(None, len(vector))
+        return Field((), (), np.zeros((0, len(vector)), np.float32))
     query = table.search(vector, vector_column_name="vector", query_type="vector").distance_type("cosine")
     if shelf.trained:
         query = query.nprobes(PROBES)
-    return _field(query.select(["path", "part", "vector", "_distance"]).limit(limit).to_arrow(), len(vector))
-
-
-def vectors(table: Any, paths: Sequence[str], dim: int) -> Field:
-    """Reads the vectors of some notes."""
-    return _field(_named(table, f"words IS NULL AND path IN ({quoted(paths)})", ["path", "part", "vector"]), dim)
-
-
-def _field(found: pa.Table | None, dim: int) -> Field:
-    if found is None or not found.num_rows:
-        return Field((), np.zeros((0, dim), np.float32))
+    found = query.with_row_id(True).select(["path", "part", "vector", "_distance"]).limit(limit).to_arrow()
     flat = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
     places = tuple(zip(found["path"].to_pylist(), found["part"].to_pylist(), strict=True))
-    return Field(places, flat.reshape(-1, dim))
-
-
-def rows(table: Any, paths: Sequence[str], columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Reads the passages of some notes."""
-    if not paths:
-        return []
-    where = f"path IN ({quoted(paths)}) AND words IS NOT NULL"
-    return list(_named(table, where, columns).to_pylist())
+    return Field(places, tuple(found["_rowid"].to_pylist()), flat.reshape(-1, len(vector)))
 
 
 def index_vectors(table: Any, count: int) -> None:
