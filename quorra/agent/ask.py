@@ -1,20 +1,23 @@
 """Answers a question: look up, compose and verify, or quote; every sentence with the passage that carries it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 
 from quorra import metrics
 from quorra.agent import composition, quotation
-from quorra.agent.answer import Answer, Citation, Event
+from quorra.agent.answer import Answer, Citation, Event, Outcome
+from quorra.agent.composition import Writer
 from quorra.agent.prompt import Prompts
 from quorra.agent.reading.sentences import Source, sources
+from quorra.agent.verifiers import about
 from quorra.agent.verifiers.verify import Verifier
 from quorra.index.found import Found, Hit
 from quorra.inference.protocol import Chat, Embedder, ModelAway, Style
 
-Emit = Callable[[Event], None]
-Cancelled = Callable[[], bool]
+_Carried = tuple[str, Sequence[tuple[Source, bool]]]
+_PARTS = 3
 
 
 def _never() -> bool:
@@ -35,24 +38,23 @@ def answer(
     style: Style | None = None,
     retries: int = 1,
     max_tokens: int = 400,
-    emit: Emit = _silent,
-    cancelled: Cancelled = _never,
+    emit: Callable[[Event], None] = _silent,
+    cancelled: Callable[[], bool] = _never,
 ) -> Answer:
     """Answers from what ``search`` finds.
 
-    ``style`` overrides what the model declares. ``emit`` gets a ``status`` at
-    each step, ``reasoning`` as it comes, and a ``token`` only for text that has
-    been verified, a sentence at a time; the Answer is what counts. A model that
-    can't be reached gives the outcome ``model_away``; a cancelled question gives
-    what was verified by then.
+    ``style`` overrides what the model declares. ``emit`` gets a ``status`` at each
+    step, ``reasoning`` as it comes, and a ``token`` only for text that has been
+    verified; the Answer is what counts. A model that can't be reached gives the
+    outcome ``model_away``.
     """
-    turn = _Turn(question, chat, embedder, prompts, emit, cancelled)
+    turn = _Turn(question, chat, embedder, emit)
     with turn.step("search"):
         emit(Event("status", "looking up"))
         turn.look(search)
     try:
         if turn.hits and (style or chat.abilities.style) == "composition":
-            composed = turn.compose(retries, max_tokens)
+            composed = turn.compose(Writer(chat, prompts, max_tokens, emit, cancelled), retries)
             if composed is not None:
                 return composed
         return turn.quote()
@@ -67,106 +69,102 @@ class _Turn:
     question: str
     chat: Chat
     embedder: Embedder
-    prompts: Prompts
-    emit: Emit
-    cancelled: Cancelled
-    hits: Sequence[Hit] = ()
-    sources: Sequence[Source] = ()
+    emit: Callable[[Event], None]
+    hits: list[Hit] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
 
-    def step(self, name: str) -> "_Step":
-        return _Step(self.timings, name)
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Adds the seconds of a block to the timings."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            self.timings[name] = self.timings.get(name, 0.0) + perf_counter() - start
 
     def look(self, search: Callable[[str], Found]) -> None:
-        self.hits = search(self.question).hits
+        """Looks up the question and, where it asks several things, each of them."""
+        parts = about.ask(self.question).parts[1:][:_PARTS]
+        seen = set()
+        for text in (self.question, *(part.text for part in parts)):
+            for hit in search(text).hits:
+                if (hit.path, hit.lines, hit.text) not in seen:
+                    seen.add((hit.path, hit.lines, hit.text))
+                    self.hits.append(hit)
         self.sources = sources(self.hits)
 
-    def compose(self, retries: int, max_tokens: int) -> Answer | None:
-        verifier = Verifier(self.question, self.sources, self.embedder)
+    def compose(self, writer: Writer, retries: int) -> Answer | None:
+        """Lets the model write; None where nothing that it wrote stands."""
         with self.step("compose"):
-            lines = composition.compose(
-                self.question, self.hits, verifier, self.chat, self.prompts,
-                retries=retries, max_tokens=max_tokens, emit=self.emit, cancelled=self.cancelled,
-            )  # fmt: skip
-        if not lines:
+            verifier = Verifier(self.question, self.sources, self.embedder)
+            draft = composition.compose(self.question, self.hits, verifier, writer, retries)
+        if draft.nothing and not draft.lines:
+            return self._missed(self._quoted().nearest)
+        if draft.fault:
             return None
-        text, citations = _cite(
-            [(line.text, [(one.source, one.whole) for one in line.bound]) for line in lines], self.hits
-        )
-        return self._served(Answer("answered", text, citations, self.chat.name, self.timings))
+        carried = [(line.text, [(one.source, one.whole) for one in line.bound]) for line in draft.lines]
+        return self._carried("answered", carried)
 
     def quote(self) -> Answer:
+        """Answers in the notes' own words, or says that there are none."""
         self.emit(Event("status", "quoting"))
-        with self.step("quote"):
-            quoted = quotation.choose(self.question, self.sources, self.hits, self.embedder)
+        quoted = self._quoted()
         if not quoted.chosen:
-            return self._missed(quoted.near)
-        text, citations = _cite([(_flat(one.text), [(one, False)]) for one in quoted.chosen], self.hits)
-        self.emit(Event("token", text))
-        return self._served(Answer("quoted", text, citations, self.chat.name, self.timings))
-
-    def _missed(self, near: Sequence[Source]) -> Answer:
-        text = "I found nothing in the notes that answers this."
-        nearest = _citations(near, self.hits)
-        if nearest:
-            text += " The nearest I have, which may be about something else: "
-            text += " ".join(f"“{_flat(one.quote)}” ({one.path})" for one in nearest)
-        self.emit(Event("token", text))
-        return self._served(Answer("not_found", text, (), self.chat.name, self.timings, nearest))
+            return self._missed(quoted.nearest)
+        return self._carried("quoted", [(_flat(one.text), [(one, False)]) for one in quoted.chosen])
 
     def away(self, error: ModelAway) -> Answer:
+        """Says which model is away, and offers what was found."""
         nearest = tuple(_citation(at, hit, hit.text, hit.lines) for at, hit in enumerate(self.hits[:3], 1))
-        text = f"{error.message} {error.next}".strip()
-        return self._served(Answer("model_away", text, (), self.chat.name, self.timings, nearest))
+        return self._served("model_away", f"{error.message} {error.next}".strip(), near=nearest)
 
-    def _served(self, answer: Answer) -> Answer:
-        metrics.count("answers_total", outcome=answer.outcome)
-        return answer
+    def _quoted(self) -> quotation.Quoted:
+        with self.step("quote"):
+            return quotation.choose(self.question, self.sources, self.hits, self.embedder)
 
+    def _missed(self, nearest: Sequence[Source]) -> Answer:
+        near = tuple(_quote(at, one, False, self.hits) for at, one in enumerate(nearest, 1))
+        text = "I found nothing in the notes that answers this."
+        if near:
+            text += " The nearest I have, which may be about something else: "
+            text += " ".join(f"“{_flat(one.quote)}” ({one.path})" for one in near)
+        self.emit(Event("token", text))
+        return self._served("not_found", text, near=near)
 
-class _Step:
-    """Adds the seconds of a block to the timings."""
+    def _carried(self, outcome: Outcome, lines: Sequence[_Carried]) -> Answer:
+        """Serves sentences, a mark behind each for every passage that carries a part of it."""
+        numbers: dict[tuple[Source, bool], int] = {}
+        texts = []
+        for text, carried in lines:
+            marks = [numbers.setdefault(one, len(numbers) + 1) for one in dict.fromkeys(carried)]
+            texts.append(f"{text} {''.join(f'[{number}]' for number in marks)}")
+            self.emit(Event("token", texts[-1] if len(texts) == 1 else f" {texts[-1]}"))
+        cited = tuple(_quote(number, source, whole, self.hits) for (source, whole), number in numbers.items())
+        return self._served(outcome, " ".join(texts), citations=cited)
 
-    def __init__(self, timings: dict[str, float], name: str) -> None:
-        self._timings, self._name = timings, name
-
-    def __enter__(self) -> None:
-        self._start = perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self._timings[self._name] = self._timings.get(self._name, 0.0) + perf_counter() - self._start
+    def _served(
+        self, outcome: Outcome, text: str, citations: tuple[Citation, ...] = (), near: tuple[Citation, ...] = ()
+    ) -> Answer:
+        metrics.count("answers_total", outcome=outcome)
+        return Answer(outcome, text, citations, self.chat.name, self.timings, near)
 
 
 def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def _cite(
-    lines: Sequence[tuple[str, Sequence[tuple[Source, bool]]]], hits: Sequence[Hit]
-) -> tuple[str, tuple[Citation, ...]]:
-    """Puts a mark behind each sentence for each passage that carries a part of it."""
-    numbers: dict[tuple[Source, bool], int] = {}
-    texts = []
-    for text, carried in lines:
-        marks = [numbers.setdefault(one, len(numbers) + 1) for one in dict.fromkeys(carried)]
-        texts.append(f"{text} {''.join(f'[{number}]' for number in marks)}")
-    cited = [_quote(number, source, whole, hits) for (source, whole), number in numbers.items()]
-    return " ".join(texts), tuple(cited)
-
-
 def _quote(number: int, source: Source, whole: bool, hits: Sequence[Hit]) -> Citation:
+    """Cites a sentence, from the one above it on where that is needed to understand it."""
     hit = hits[source.hit]
-    if not whole:
-        return _citation(number, hit, source.text, source.lines)
-    start = source.above
+    start = source.above if whole else source.at
     text = hit.text[start : source.at + len(source.text)]
     first = hit.lines[0] + hit.text.count("\n", 0, start)
     return _citation(number, hit, text, (first, source.lines[1]))
 
 
-def _citations(found: Sequence[Source], hits: Sequence[Hit]) -> tuple[Citation, ...]:
-    return tuple(_quote(at, one, False, hits) for at, one in enumerate(found, 1))
-
-
 def _citation(number: int, hit: Hit, text: str, lines: tuple[int, int]) -> Citation:
     return Citation(number, hit.path, lines, hit.commit, hit.blob, text)
+
+
+__all__ = ["Event", "answer"]

@@ -1,7 +1,12 @@
-"""Lets a model write the answer, and lets nothing of it out that the verifier has not bound to a passage."""
+"""Lets a model write the answer, and lets nothing of it out that the verifier has not bound to a passage.
+
+Nothing is shown while it is being written: a person sees ``status`` and
+``reasoning`` until the whole draft stands, then its sentences. A try ends at the
+first sentence that no passage carries.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from quorra.agent import prompt
 from quorra.agent.answer import Event
@@ -10,10 +15,12 @@ from quorra.agent.reading.sentences import spans
 from quorra.agent.verifiers import claims
 from quorra.agent.verifiers.verify import Bound, Unbound, Verifier
 from quorra.index.found import Hit
-from quorra.inference.protocol import Chat, Message
+from quorra.inference.protocol import Chat, Generation, Message
 
 _CHARACTERS = 3
 """Characters that one token stands for at least; keeps the prompt inside the model's context."""
+_RULES = 3000
+"""Characters kept free for the rules, the question and a second try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,81 +32,72 @@ class Line:
 
 
 @dataclass(slots=True)
-class _Draft:
-    """What came of one try: the sentences that stand, and the first that does not."""
+class Draft:
+    """What came of a try: the sentences that stand, why it fell, or that the model found nothing."""
 
-    lines: list[Line]
-    text: str
-    failed: Unbound | None = None
+    lines: list[Line] = field(default_factory=list)
+    text: str = ""
+    fault: str = ""
     nothing: bool = False
 
 
-def compose(
-    question: str,
-    hits: Sequence[Hit],
-    verifier: Verifier,
-    chat: Chat,
-    prompts: Prompts,
-    *,
-    retries: int,
-    max_tokens: int,
-    emit: Callable[[Event], None],
-    cancelled: Callable[[], bool],
-) -> list[Line]:
-    """Writes an answer and gives its sentences; none where every try failed or the model found nothing.
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A model with what it needs to write and what watches it."""
 
-    A sentence goes out as soon as it is bound, never before. A try ends at the
-    first sentence that is not; the next one is told why.
-    """
-    room = (chat.abilities.context - max_tokens) * _CHARACTERS - 3000
-    messages = prompt.assemble(prompts, question, hits, max(room, 1000))
-    for _ in range(retries + 1):
-        draft = _write(messages, verifier, chat, max_tokens, emit, cancelled)
-        if draft.failed is None:
+    chat: Chat
+    prompts: Prompts
+    max_tokens: int
+    emit: Callable[[Event], None]
+    cancelled: Callable[[], bool]
+
+
+def compose(question: str, hits: Sequence[Hit], verifier: Verifier, writer: Writer, retries: int) -> Draft:
+    """Writes an answer; a draft that falls is written again with the reason, ``retries`` times at most."""
+    room = (writer.chat.abilities.context - writer.max_tokens) * _CHARACTERS - _RULES
+    messages = prompt.assemble(writer.prompts, question, hits, max(room, 1000))
+    draft = _write(messages, verifier, writer)
+    for _ in range(retries):
+        if not draft.fault or writer.cancelled():
             break
-        emit(Event("status", "checking again"))
-        messages = prompt.again(prompts, messages, draft.text, draft.failed.reason)
-    if draft.failed is not None or draft.nothing:
-        return []
-    for line in draft.lines:
-        emit(Event("token", line.text + " "))
-    return draft.lines
-
-
-def _write(
-    messages: Sequence[Message],
-    verifier: Verifier,
-    chat: Chat,
-    max_tokens: int,
-    emit: Callable[[Event], None],
-    cancelled: Callable[[], bool],
-) -> _Draft:
-    draft = _Draft([], "")
-    running = chat.generate(messages, max_tokens=max_tokens, cancelled=cancelled)
-    emit(Event("status", "writing"))
-    try:
-        for sentence in _sentences(_texts(running, draft, emit)):
-            if claims.clean(sentence).upper().startswith(NOTHING):
-                draft.nothing = True
-                break
-            before = draft.lines[-1].text if draft.lines else ""
-            found = verifier.check(sentence, before)
-            if isinstance(found, Unbound):
-                draft.failed = found
-                break
-            draft.lines.append(Line(claims.unmarked(sentence), tuple(found)))
-    finally:
-        running.close()
+        writer.emit(Event("status", "writing again"))
+        messages = prompt.again(writer.prompts, messages, draft.text, draft.fault)
+        draft = _write(messages, verifier, writer)
     return draft
 
 
-def _texts(running: object, draft: _Draft, emit: Callable[[Event], None]) -> Iterator[str]:
-    for delta in running:  # type: ignore[attr-defined]
+def _write(messages: Sequence[Message], verifier: Verifier, writer: Writer) -> Draft:
+    draft, beside = Draft(), ""
+    running = writer.chat.generate(messages, max_tokens=writer.max_tokens, cancelled=writer.cancelled)
+    try:
+        for sentence in _sentences(_texts(running, draft, writer.emit)):
+            if claims.clean(sentence).upper().startswith(NOTHING):
+                draft.nothing = True
+                break
+            found = verifier.check(sentence, draft.lines[-1].text if draft.lines else "")
+            if not isinstance(found, Unbound):
+                draft.lines.append(Line(claims.unmarked(sentence), tuple(found)))
+            elif found.beside:
+                beside = beside or found.reason
+            else:
+                draft.fault = found.reason
+                break
+    finally:
+        running.close()
+    if not draft.lines and not draft.nothing:
+        draft.fault = draft.fault or beside or "it is empty"
+    return draft
+
+
+def _texts(running: Generation, draft: Draft, emit: Callable[[Event], None]) -> Iterator[str]:
+    for delta in running:
         if delta.channel == "reasoning":
             emit(Event("reasoning", delta.text))
-        else:
-            draft.text += delta.text
-            yield delta.text
+            continue
+        if not draft.text:
+            emit(Event("status", "writing"))
+        draft.text += delta.text
+        yield delta.text
 
 
 def _sentences(texts: Iterator[str]) -> Iterator[str]:

@@ -40,10 +40,10 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """The chosen sentences, best first; empty where nothing answers, with the nearest in ``near``."""
+    """The chosen sentences, best first; empty where nothing answers, with the nearest in ``nearest``."""
 
     chosen: tuple[Source, ...]
-    near: tuple[Source, ...]
+    nearest: tuple[Source, ...]
 
 
 def choose(question: str, sources: Sequence[Source], hits: Sequence[Hit], embedder: Embedder) -> Quoted:

@@ -114,15 +114,15 @@ def disagrees(draft: str, source: str) -> str | None:
 
 def _against(unit: Unit, theirs: tuple[Unit, ...], *, turned: bool) -> bool:
     """Tells whether a stretch says yes to words that the source only says no to, or the other way round."""
-    near = _nearest(unit.text, theirs)
-    flipped = bool(opposites(words(unit.text), words(near.text)) % 2) and not turned
     marks: list[str | Quantity] = [*unit.stems, *unit.quantities]
     said = [mark for mark in marks if any(other.holds(mark) for other in theirs)]
+    near = [_nearest(unit.text, theirs)] if said else theirs
+    flips = opposites(words(unit.text), [word for other in near for word in words(other.text)])
+    if flips % 2 and not turned:
+        return unit.negative == any(other.negative for other in near)
     denied = [mark for mark in said if not any(other.holds(mark) for other in theirs if not other.negative)]
     if not said:
         return unit.negative and not any(other.negative for other in theirs)
-    if flipped:
-        return unit.negative == near.negative
     return not denied if unit.negative else bool(denied)
 
 
