@@ -24,7 +24,7 @@ from quorra.surfaces.http.door import Door
 if TYPE_CHECKING:
     from quorra.home import Home
 
-PAUSE, BUDGET = 2.0, 1.0
+PAUSE, BUDGET, PATIENCE = 2.0, 5.0, 1.0
 
 
 class BadHost(QuorraError):
@@ -93,7 +93,7 @@ def run(home: "Home", listening: socket.socket, say: Callable[[str], None]) -> N
     finally:
         upkeep.stop()
         desk.close()
-        upkeep.join()
+        upkeep.join(PATIENCE)  # a round that embeds may take longer; whatever it holds can be killed at any point
 
 
 def link(auth: Auth, address: str, port: int) -> str:
