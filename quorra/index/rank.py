@@ -7,8 +7,8 @@ score where that is above its own (smoothing; it lowers nobody, as the one
 right answer to a plain question has no neighbours). Ties break by path and line.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,41 +24,58 @@ TEACHERS = 5
 LIFT = 0.5
 NEAR = 3
 
+# Products this small stay in this thread; larger ones wake BLAS's own threads,
+# which spin on the cores that the other half of the search is using.
+_BLOCK = 4
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+
+class Spot(NamedTuple):
     """A passage found, with the score that one search gave it and the row that shows it."""
 
     path: str
     part: int
     score: float
-    row: int = -1
+    row: int
 
 
-@dataclass(frozen=True, slots=True)
 class Field:
-    """Vectors of passages, one row a place."""
+    """Vectors of passages, in order of path and part; ``numbers`` are the rows that show them."""
 
-    places: tuple[Place, ...]
-    numbers: tuple[int, ...]
-    rows: Vectors
+    def __init__(self, places: Sequence[Place], numbers: Sequence[int], rows: Vectors) -> None:
+        order = sorted(range(len(places)), key=places.__getitem__)
+        self.places = [places[at] for at in order]
+        self.numbers = [numbers[at] for at in order]
+        self.rows = rows[order]
+        self.paths: list[str] = []
+        self._starts: list[int] = []
+        for at, (path, _) in enumerate(self.places):
+            if not self.paths or self.paths[-1] != path:
+                self.paths.append(path)
+                self._starts.append(at)
+
+    def near(self, vector: Vectors) -> dict[str, float]:
+        """Scores each note by the cosine of its best passage with a vector."""
+        if not self.paths:
+            return {}
+        best = np.maximum.reduceat(self._cosines(vector), self._starts)
+        return dict(zip(self.paths, best.tolist(), strict=True))
 
     def spots(self, vector: Vectors) -> list[Spot]:
         """Scores every passage by its cosine with a vector."""
-        found = zip(self.places, (self.rows @ vector).tolist(), self.numbers, strict=True)
+        found = zip(self.places, self._cosines(vector).tolist(), self.numbers, strict=True)
         return [Spot(path, part, score, row) for (path, part), score, row in found]
 
-    def notes(self) -> tuple[list[str], Vectors]:
-        """Gives each note's path with its mean direction, in order of path."""
-        order = sorted(range(len(self.places)), key=self.places.__getitem__)
-        names = [self.places[row][0] for row in order]
-        starts = [at for at, name in enumerate(names) if at == 0 or names[at - 1] != name]
-        paths = [names[at] for at in starts]
-        if not paths:
-            return [], self.rows
-        means = np.add.reduceat(self.rows[order], starts, axis=0)
+    def means(self) -> Vectors:
+        """Gives each note's mean direction."""
+        if not self.paths:
+            return self.rows
+        means = np.add.reduceat(self.rows, self._starts, axis=0)
         lengths = np.linalg.norm(means, axis=1, keepdims=True)
-        return paths, (means / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+        return (means / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+
+    def _cosines(self, vector: Vectors) -> Vectors:
+        cosines: Vectors = np.einsum("ij,j->i", self.rows, vector)
+        return cosines
 
 
 def best(spots: Iterable[Spot]) -> dict[str, Spot]:
@@ -79,13 +96,10 @@ def by_words(whole: Iterable[Spot], passages: Iterable[Spot]) -> dict[str, float
     return scores
 
 
-def by_meaning(spots: Iterable[Spot]) -> dict[str, float]:
-    """Scores notes by their best passage."""
-    return {path: spot.score for path, spot in best(spots).items()}
-
-
 def ordered(scores: Mapping[str, float], *then: Mapping[str, float]) -> list[str]:
     """Lists paths by score, best first; ties by further scores, in the end by path."""
+    if not then:
+        return [path for _, path in sorted((-score, path) for path, score in scores.items())]
     sides = (scores, *then)
     paths = {path for side in sides for path in side}
     return sorted(paths, key=lambda path: (*(-side.get(path, 0.0) for side in sides), path))
@@ -104,14 +118,14 @@ def scaled(scores: Mapping[str, float]) -> dict[str, float]:
 
 def fused(words: Mapping[str, float], field: Field, question: Vectors, share: float = WORDS) -> dict[str, float]:
     """Scores notes by words and meaning together, with feedback and smoothing."""
-    first = _sum(words, by_meaning(field.spots(question)), share)
-    paths, means = field.notes()
-    at = {path: row for row, path in enumerate(paths)}
+    first = _sum(words, field.near(question), share)
+    means = field.means()
+    at = {path: row for row, path in enumerate(field.paths)}
     teachers = [at[path] for path in ordered(first) if path in at][:TEACHERS]
     if not teachers:
         return first
     moved = question + FEEDBACK * means[teachers].mean(axis=0)
-    again = _sum(words, by_meaning(field.spots(moved / np.linalg.norm(moved))), share)
+    again = _sum(words, field.near(moved / np.linalg.norm(moved)), share)
     return _smoothed(again, at, means)
 
 
@@ -126,7 +140,7 @@ def _smoothed(scores: Mapping[str, float], at: Mapping[str, int], means: Vectors
     if near < 1:
         return dict(scores)
     rows = means[[at[path] for path in paths]]
-    alike = rows @ rows.T
+    alike = np.concatenate([rows[at : at + _BLOCK] @ rows.T for at in range(0, len(rows), _BLOCK)])
     np.fill_diagonal(alike, -2.0)
     nearest = np.argsort(-alike, axis=1, kind="stable")[:, :near]
     values = np.array([scores[path] for path in paths])

@@ -18,7 +18,7 @@ from quorra.inference.protocol import Embedder, ModelAway
 if TYPE_CHECKING:
     from quorra.index.store.tables import Tables
 
-DEEP = 300
+DEEP = 200
 _LONGEST = 2000
 
 
@@ -128,12 +128,10 @@ class Searcher:
         if near is None or vector is None:
             return Scores(words, {}, words, *found, ())
         if question.mode == "meaning":
-            spots = near.spots(vector)
-            meaning = rank.by_meaning(spots)
+            spots, meaning = near.spots(vector), near.near(vector)
             kept = {path: at for path, at in meaning.items() if at >= question.floor}
             return Scores({}, meaning, kept, (), (), spots)
-        spots = near.spots(vector)
-        meaning = rank.by_meaning(spots)
+        spots, meaning = near.spots(vector), near.near(vector)
         share = rank.WORDS if terms.telling(question.words) else 0.0
         fused = rank.fused(words, near, vector, share)
         floor = question.floor
@@ -176,8 +174,8 @@ def opened(manifest: Manifest, window: Window) -> list[Shelf]:
 def _joined(fields: Sequence[Field], like: Vectors) -> Field:
     rows = [field.rows for field in fields if field.places]
     return Field(
-        tuple(place for field in fields for place in field.places),
-        tuple(number for field in fields for number in field.numbers),
+        [place for field in fields for place in field.places],
+        [number for field in fields for number in field.numbers],
         np.concatenate(rows) if rows else np.zeros((0, len(like)), np.float32),
     )
 

@@ -217,8 +217,8 @@ def near(table: Any, shelf: Shelf, vector: Vectors, limit: int) -> Field:
         query = query.nprobes(PROBES)
     found = query.with_row_id(True).select(["path", "part", "vector", "_distance"]).limit(limit).to_arrow()
     flat = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    places = tuple(zip(found["path"].to_pylist(), found["part"].to_pylist(), strict=True))
-    return Field(places, tuple(found["_rowid"].to_pylist()), flat.reshape(-1, len(vector)))
+    places = list(zip(found["path"].to_pylist(), found["part"].to_pylist(), strict=True))
+    return Field(places, found["_rowid"].to_pylist(), flat.reshape(-1, len(vector)))
 
 
 def index_vectors(table: Any, count: int) -> None:
