@@ -169,10 +169,22 @@ class Ledger:
         """Gives the blob id of some bytes; stores nothing."""
         return self._repo.objects.id_of(content)
 
-    def log(self, path: str | None = None, limit: int = 50) -> list[Entry]:
-        """Gives the history, newest first; of one file through its renames."""
+    def log(self, path: str | None = None, limit: int = 50, *, follow: bool = True) -> list[Entry]:
+        """Gives the history, newest first; of one file, through its renames where ``follow`` is set."""
         head = self.head()
-        return message.log(self._repo.git, head, path, limit) if head else []
+        return message.log(self._repo.git, head, path, limit, follow) if head else []
+
+    def touched(self, commit: str) -> list[str]:
+        """Gives the paths that a commit changed."""
+        raw = self._repo.git.run("diff-tree", "--root", "-r", "-z", "-m", "--no-commit-id", "--name-only", commit)
+        return sorted({os.fsdecode(path) for path in raw.split(b"\0")[:-1]})
+
+    def behind(self, old: str | None, new: str | None) -> int:
+        """Counts the commits that lead from ``old``, where that is known still, to ``new``."""
+        if new is None or old == new:
+            return 0
+        known = old is not None and self._repo.reader.info([f"{old}^{{commit}}"])[0] is not None
+        return int(self._repo.git.run("rev-list", "--count", f"{old}..{new}" if known else new))
 
     def readable(self) -> bool:
         """Tells whether git answers for this repository."""

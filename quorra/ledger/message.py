@@ -49,10 +49,10 @@ def commit(tree: str, parent: str | None, author: str, when: str, message: str) 
     return "\n".join(lines).encode("utf-8", "surrogateescape")
 
 
-def log(git: Git, start: str, path: str | None, limit: int) -> list[Entry]:
-    """Reads the history from ``start`` back, of one file through its renames where ``path`` is given."""
+def log(git: Git, start: str, path: str | None, limit: int, follow: bool) -> list[Entry]:
+    """Reads the history from ``start`` back, of one file where ``path`` is given, through its renames if asked."""
     words = ["log", "-z", f"--max-count={limit}", f"--format={FORMAT}", start]
-    if path:
+    if path and follow:
         words[1:1] = ["--follow"]
     raw = git.run(*words, "--", *([path] if path else []))
     fields = raw.decode("utf-8", "replace").split("\0")

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from quorra.ledger.change import Snapshot
-from quorra.ledger.plumbing.disk import Blocked
+from quorra.ledger.plumbing.disk import Blocked, Disk
 from quorra.ledger.plumbing.repository import Repository
 
 STATUS = ("status", "--porcelain=v2", "--branch", "-z", "-uall", "--no-renames", "--ignore-submodules=all")
@@ -29,12 +29,14 @@ class Watch:
         self.repo = repo
         self.roots = tuple(roots)
         self.now = now
+        # Folders that are kept open belong to one thread at a time: a commit has its own.
+        self.disk = Disk(repo.root, repo.disk.shelf)
         self._known: dict[str, tuple[Signature, str]] = {}
         self._lock = threading.Lock()
 
     def take(self) -> Snapshot:
         """Gives head and dirty files."""
-        with self._lock:
+        with self._lock, self.disk.keeping():
             before, found = self._status()
             head = self.repo.head()
             if head != before:
@@ -86,13 +88,12 @@ class Watch:
         return dirty
 
     def _id(self, path: str, known: dict[str, tuple[Signature, str]]) -> str | None:
-        seen = self.repo.disk.lstat(path)
         kept = self._known.get(path)
-        if seen and kept and kept[0] == _signature(seen):
+        if kept and kept[0] == self._now(path):
             known[path] = kept
             return kept[1]
         try:
-            file = self.repo.disk.read(path)
+            file = self.disk.read(path)
         except Blocked:
             return None
         if file is None:
@@ -102,6 +103,12 @@ class Watch:
         if file.stat.st_ctime_ns < self.now() - SETTLED:
             known[path] = (_signature(file.stat), ident)
         return ident
+
+    def _now(self, path: str) -> Signature | None:
+        try:
+            return _signature(os.lstat(f"{self.repo.root}/{path}"))
+        except OSError:
+            return None
 
 
 def _signature(stat: os.stat_result) -> Signature:

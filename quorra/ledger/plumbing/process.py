@@ -3,11 +3,12 @@
 import os
 import subprocess
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from quorra.errors import QuorraError
 
@@ -20,6 +21,7 @@ OPTIONS = (
     *("-c", "gc.auto=0"),
     *("-c", "maintenance.auto=false"),
 )
+T = TypeVar("T")
 BATCH = 1000
 MARK = b"that is all\n"
 
@@ -28,6 +30,13 @@ class GitFailed(QuorraError):
     """Git itself refused or is not there; the sentence is git's own where it gave one."""
 
     code = "git"
+
+
+class Ended(GitFailed):
+    """A kept process is gone in the middle of an answer."""
+
+    def __init__(self, verb: str) -> None:
+        super().__init__(f"git {verb} ended in the middle of an answer.", "Look at the repository with: git fsck")
 
 
 class Git:
@@ -62,6 +71,7 @@ class Pipe:
 
     def __init__(self, git: Git, *words: str) -> None:
         self.command = [*git.base, *words]
+        self.verb = words[0]
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -74,6 +84,15 @@ class Pipe:
             except BaseException:
                 self.close()
                 raise
+
+    def twice(self, work: Callable[[], T]) -> T:
+        """Asks, and once more where the process turns out to be gone; for questions that change nothing."""
+        try:
+            with self.turn():
+                return work()
+        except Ended:
+            with self.turn():
+                return work()
 
     def streams(self) -> tuple[IO[bytes], IO[bytes]]:
         """Gives the standard input and output of the running process."""
@@ -95,24 +114,20 @@ class Pipe:
         return self._process.stdin, self._process.stdout
 
     def ask(self, text: bytes) -> IO[bytes]:
-        """Sends a request, to a fresh process where the old one is gone, and gives the stream to read from."""
-        for last in (False, True):
-            stdin, stdout = self.streams()
-            try:
-                stdin.write(text)
-                stdin.flush()
-                return stdout
-            except BrokenPipeError as error:
-                self.close()
-                if last:
-                    raise GitFailed(f"git {self.command[-1]} ended too early.", "Run git fsck.") from error
-        raise AssertionError
+        """Sends a request and gives the stream to read the answer from; raises Ended."""
+        stdin, stdout = self.streams()
+        try:
+            stdin.write(text)
+            stdin.flush()
+        except BrokenPipeError as error:
+            raise Ended(self.verb) from error
+        return stdout
 
     def line(self, stdout: IO[bytes]) -> bytes:
-        """Reads one line; raises GitFailed where the process ended."""
+        """Reads one line; raises Ended."""
         got = stdout.readline()
         if not got.endswith(b"\n"):
-            raise GitFailed(f"git {self.command[-1]} ended too early.", "Run git fsck.")
+            raise Ended(self.verb)
         return got[:-1]
 
     def close(self) -> None:
@@ -135,36 +150,33 @@ class Reader(Pipe):
 
     def info(self, names: Sequence[str]) -> list[tuple[str, str] | None]:
         """Gives each object's id and type in order, None for one that is missing or ambiguous."""
-        found: list[tuple[str, str] | None] = []
-        with self.turn():
-            for part in _parts(names):
-                stdout = self.ask(b"".join(b"info %s\n" % os.fsencode(name) for name in part) + b"flush\n")
-                for _ in part:
-                    words = self.line(stdout).decode("utf-8", "replace").split(" ")
-                    known = len(words) == 3 and words[2].isdigit()
-                    found.append((words[0], words[1]) if known else None)
-        return found
+        return [found for part in _parts(names) for found in self.twice(partial(self._info, part))]
+
+    def _info(self, names: Sequence[str]) -> list[tuple[str, str] | None]:
+        stdout = self.ask(b"".join(b"info %s\n" % os.fsencode(name) for name in names) + b"flush\n")
+        answers = [self.line(stdout).decode("utf-8", "replace").split(" ") for _ in names]
+        return [(words[0], words[1]) if len(words) == 3 and words[2].isdigit() else None for words in answers]
 
     def contents(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Gives each object's bytes in order; raises GitFailed for one that is missing."""
         for part in _parts(ids):
-            with self.turn():
-                got = list(self._batch(part))
-            yield from got
+            yield from self.twice(partial(self._batch, part))
 
-    def _batch(self, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    def _batch(self, ids: Sequence[str]) -> list[tuple[str, bytes]]:
+        found, missing = [], []
         stdout = self.ask(b"".join(b"contents %s\n" % name.encode() for name in ids) + b"flush\n")
-        missing = []
         for name in ids:
             words = self.line(stdout).split(b" ")
             if len(words) != 3 or not words[2].isdigit():
                 missing.append(name)
                 continue
-            content = stdout.read(int(words[2]))
-            stdout.read(1)
-            yield name, content
+            content = stdout.read(int(words[2]) + 1)
+            if len(content) <= int(words[2]):
+                raise Ended(self.verb)
+            found.append((name, content[:-1]))
         if missing:
-            raise GitFailed(f"Object {missing[0]} is not in the repository.", "Run git fsck.")
+            raise GitFailed(f"Object {missing[0]} is not in the repository.", "Look at it with: git fsck")
+        return found
 
 
 class Differ(Pipe):
@@ -175,18 +187,20 @@ class Differ(Pipe):
 
     def changes(self, old: str, new: str) -> list[tuple[str, str, bytes]]:
         """Gives mode, id and path on the new side of every difference."""
-        with self.turn():
-            # A line that names no object is echoed and flushed: the mark that the answer is complete.
-            stdout = self.ask(f"{old} {new}\n".encode() + MARK)
-            got = bytearray()
-            while not got.endswith((b"\0" + MARK, b"\n" + MARK)):
-                piece = stdout.read1(1 << 16)  # type: ignore[attr-defined]
-                if not piece:
-                    raise GitFailed("git diff-tree ended too early.", "Run git fsck.")
-                got += piece
-        parts = bytes(got[len(old) + len(new) + 2 : -len(MARK)]).split(b"\0")
+        parts = self.twice(partial(self._answer, old, new)).split(b"\0")
         heads = (parts[at].decode().split(" ") for at in range(0, len(parts) - 1, 2))
         return [(head[1], head[3], path) for head, path in zip(heads, parts[1::2], strict=True)]
+
+    def _answer(self, old: str, new: str) -> bytes:
+        # A line that names no object is echoed and flushed: the mark that the answer is complete.
+        stdout = self.ask(f"{old} {new}\n".encode() + MARK)
+        got = bytearray()
+        while not got.endswith((b"\0" + MARK, b"\n" + MARK)):
+            piece = stdout.read1(1 << 16)  # type: ignore[attr-defined]
+            if not piece:
+                raise Ended(self.verb)
+            got += piece
+        return bytes(got[len(old) + len(new) + 2 : -len(MARK)])
 
 
 class Refs(Pipe):

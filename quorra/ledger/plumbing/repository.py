@@ -77,7 +77,7 @@ class Repository:
             return known
         found = self.reader.info([f"{commit}^{{tree}}"])[0]
         if found is None:
-            raise GitFailed(f"Commit {commit} is not in the repository.", "Run git fsck.")
+            raise GitFailed(f"Commit {commit} is not in the repository.", "Look at it with: git fsck")
         self.know(commit, found[0])
         return found[0]
 
