@@ -1,24 +1,21 @@
 """The composition root: opens a home's rooms and hands one to the other; wiring, no logic."""
 
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quorra.access import gate, window
+from quorra.access import window, writing
 from quorra.access.window import Window
-from quorra.errors import QuorraError
-from quorra.ledger import create as ledgers
-from quorra.ledger.change import Applied, ChangeSet, Edit, Entry, Origin, Refused, Stale
+from quorra.access.writing import Written
+from quorra.ledger.change import Entry, Origin
 from quorra.ledger.ledger import Ledger
-from quorra.settings import FILE, Settings, Vault, contain
+from quorra.settings import Settings
 from quorra.state import database
 from quorra.state.keys import Keys
-from quorra.vault import parse, starter
-from quorra.vault.library import Library, NoNote
-from quorra.vault.note import Issue
+from quorra.vault import starter
+from quorra.vault.library import Library
+from quorra.vault.starter import Made
 from quorra.vault.texts import Texts
 
 if TYPE_CHECKING:
@@ -33,56 +30,9 @@ FIRST_LOOK = 8.0
 PASSAGES = 12
 
 
-class BadName(QuorraError):
-    """The name can't be a note's."""
-
-    code = "bad_name"
-
-
-class Unfit(QuorraError):
-    """The folder can't be made a home."""
-
-    code = "unfit"
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What became of a write, in the fields that every surface prints."""
-
-    outcome: str
-    commit: str | None = None
-    proposal: str | None = None
-    reason: str | None = None
-    issues: tuple[Issue, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A new home, its first commit, and what its owner should know."""
-
-    home: Path
-    commit: str
-    notices: tuple[str, ...] = ()
-
-
 def create(folder: Path, *, vault: str = "vault", empty: bool = False, surface: str = "cli") -> Made:
-    """Makes a home of a folder without changing a note in it; raises Unfit with what stands in the way."""
-    if (folder / FILE).exists():
-        raise Unfit(f"{folder} is a home already.", f"Ask it something: quorra ask --home {folder} 'your question'")
-    settings = Settings(home=folder, vault=Vault(path=vault))
-    contain(settings, folder / FILE)
-    roots = (settings.vault_root, "facts")
-    settled = folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
-    notices = tuple(
-        f"Line endings would be converted here; .gitattributes needs the line: {line}"
-        for line in ledgers.endings(folder, roots)
-    )
-    files = starter.files(SHIPPED, settings, notes=not empty and not settled and not (folder / ".git").exists())
-    owner = (settings.owner.name, settings.owner.email)
-    done = ledgers.init(folder, files, owner, roots, Origin("owner", surface, "quorra init"))
-    if isinstance(done, Applied):
-        return Made(folder.resolve(), done.commit, notices)
-    raise Unfit(done.reason, "Nothing of yours was changed. Mend that and try again, or choose another folder.")
+    """Makes a home of a folder; raises Unfit."""
+    return starter.create(folder, SHIPPED, Origin("owner", surface, "quorra init"), vault=vault, empty=empty)
 
 
 class Home:
@@ -92,7 +42,6 @@ class Home:
         self.settings = settings
         self.key = key
         self.cache = cache or settings.private / "cache"
-        self._opening = threading.RLock()
 
     @classmethod
     def open(cls, settings: Settings, *, key: str = "", cache: Path | None = None) -> "Home":
@@ -225,47 +174,13 @@ class Home:
     def write(
         self, name: str, content: bytes, *, principal: str, surface: str, reason: str = "", expect: str | None = None
     ) -> Written:
-        """Writes a note through the gate as one commit; ``expect`` is the blob it must still have on disk."""
-        name = _note_name(name)
-        path = self.settings.inside(name)
-        issues = self.library.judge(parse.note(name, content))
-        if any(issue.severity == "error" for issue in issues):
-            return Written("refused", reason=f"{name} has errors; nothing was written.", issues=issues)
-        now = self.texts.disk(path)
-        edit = Edit(path, content, expect or (now[0] if now else None))
-        subject = f"{'Change' if now else 'Add'} {name}"
-        origin = Origin(principal, surface, reason or subject)
-        done = gate.apply(ChangeSet((edit,), subject, origin), principal, self.ledger)
-        return _written(done, issues)
+        """Writes a note through the gate; ``expect`` is the blob it must still have on disk, empty for a new note."""
+        return writing.note(self.library, name, content, Origin(principal, surface, reason), expect)
 
     def log(self, name: str | None, limit: int, window: Window) -> list[Entry]:
-        """Gives the newest commits first, of one note or of all; a note need not be there any more."""
-        if name is None:
-            return self.ledger.log(None, limit)
-        places = self.texts.places()
-        found = next((path for path in (name, f"{name}.md") if path in places), name)
-        if not window.sees(found):
-            raise NoNote(name)
-        return self.ledger.log(self.settings.inside(found), limit)
+        """Gives the newest commits first, of one note or of all that the window shows."""
+        return self.library.log(name, limit, window)
 
     def reachable(self) -> dict[str, bool]:
         """Really asks model, index and git whether they answer."""
         return {"model": self.model.reachable(), "index": self.index.readable(), "git": self.ledger.readable()}
-
-
-def _written(done: Applied | Refused | Stale, issues: tuple[Issue, ...]) -> Written:
-    match done:
-        case Applied(commit):
-            return Written("applied", commit=commit, issues=issues)
-        case Refused(_, reason):
-            return Written("refused", reason=reason, issues=issues)
-        case Stale(_, reason):
-            return Written("stale", reason=reason, issues=issues)
-
-
-def _note_name(name: str) -> str:
-    parts = name.split("/")
-    bad = not name or name.startswith("/") or "\0" in name or any(part in ("", ".", "..") for part in parts)
-    if bad or any(part.startswith(".") for part in parts):
-        raise BadName(f"{name!r} can't be a note's path.", "Name it from the vault's folder: household/boiler.md")
-    return name if name.endswith(".md") else f"{name}.md"

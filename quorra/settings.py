@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from quorra.errors import QuorraError
 
@@ -34,6 +34,16 @@ class Vault(_Table):
     """Where the notes are, from the home's root; ``.`` is the home itself."""
 
     path: str = "vault"
+
+    @field_validator("path")
+    @classmethod
+    def _inside(cls, path: str) -> str:
+        parts = PurePosixPath(path).parts
+        if PurePosixPath(path).is_absolute() or ".." in parts or "\0" in path:
+            raise ValueError("it must lie inside the home")
+        if parts and parts[0] in OWN:
+            raise ValueError(f"{parts[0]} is a folder of Quorra's own")
+        return path
 
 
 class Model(_Table):
@@ -140,19 +150,15 @@ def read(home: Path) -> Settings:
         raise NoHome(f"{file} can't be read: {error.strerror}.", "Make a home with: quorra init DIR") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file} is not TOML: {error}.", "Mend the line it names.") from error
+    return told(home.resolve(), table, file)
+
+
+def told(home: Path, table: Mapping[str, Any], file: Path) -> Settings:
+    """Makes settings of a table; raises SettingsError naming ``file`` and the key."""
     try:
-        settings = Settings.model_validate({**table, "home": home.resolve()})
+        return Settings.model_validate({**table, "home": home})
     except ValidationError as error:
         raise SettingsError(f"{file}: {_sentence(error)}", "Mend that key and try again.") from error
-    contain(settings, file)
-    return settings
-
-
-def contain(settings: Settings, file: Path) -> None:
-    """Refuses a vault outside the home; raises SettingsError."""
-    path = PurePosixPath(settings.vault.path)
-    if path.is_absolute() or ".." in path.parts:
-        raise SettingsError(f"{file}: vault.path must lie inside the home, not {path}.", "Use a path below the home.")
 
 
 def _sentence(error: ValidationError) -> str:
@@ -160,7 +166,7 @@ def _sentence(error: ValidationError) -> str:
     where = [str(part) for part in first["loc"]]
     name = ".".join(where)
     if first["type"] != "extra_forbidden":
-        return f"{name}: {first['msg']}."
+        return f"{name}: {first['msg'].removeprefix('Value error, ')}."
     near = difflib.get_close_matches(where[-1], _known(where[:-1]), n=1, cutoff=0.0)
     hint = f"; the nearest known key is {'.'.join([*where[:-1], near[0]])}" if near else ""
     return f"{name} is not a setting{hint}."

@@ -21,6 +21,11 @@ class Window:
 
     domains: tuple[str, ...] | None = None
 
+    @property
+    def whole(self) -> bool:
+        """Tells whether the window opens the whole home."""
+        return self.domains is None
+
     def sees(self, path: str) -> bool:
         """Tells whether a note of this public path lies inside the window."""
         return self.domains is None or domain(path) in self.domains

@@ -67,7 +67,7 @@ def read(folder: Path) -> Suite:
 def _cases(file: Path) -> list[Case]:
     cases: list[Case] = []
     seen: set[str] = set()
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(_lines(file), 1):
         if not line.strip():
             continue
         try:
@@ -81,6 +81,13 @@ def _cases(file: Path) -> list[Case]:
         seen.add(case.id)
         cases.append(case)
     return cases
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SuiteError(f"{file} can't be read as UTF-8: {error}.", "Save it as UTF-8 and try again.") from error
 
 
 def _vault(folder: Path) -> Path | None:

@@ -1,15 +1,28 @@
 """A home's notes as a whole: one by name, now or then; all of them checked; their links both ways."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from quorra.errors import QuorraError
+from quorra.ledger.change import Entry
 from quorra.vault import links, parse, validate
 from quorra.vault.note import Issue, Link, Note
 from quorra.vault.texts import Place, Texts
 
-Sees = Callable[[str], bool]
+_DEEPER = 10
+
+
+class View(Protocol):
+    """What a reader may see: notes by name, or the ``whole`` home with all its past."""
+
+    @property
+    def whole(self) -> bool:
+        """Tells whether nothing is kept from the reader."""
+
+    def sees(self, path: str) -> bool:
+        """Tells whether a note of this name may be seen."""
 
 
 class NoNote(QuorraError):
@@ -84,57 +97,73 @@ class Library:
     def __init__(self, texts: Texts) -> None:
         self.texts = texts
 
-    def read(self, name: str, sees: Sees) -> Read:
+    def read(self, name: str, view: View) -> Read:
         """Reads a note as it is on disk, or at the revision behind ``@``; raises NoNote."""
         places = self.texts.places()
         found = _named(name, places)
-        if found and sees(found):
+        if found and view.sees(found):
             place = places[found]
             return Read(parse.note(found, self.texts.read(place)), place.commit, place.blob)
         path, at, revision = name.rpartition("@")
         if not at or not path:
             raise NoNote(name)
-        return self._then(path, revision, sees)
+        return self._then(path, revision, view, places)
 
-    def _then(self, name: str, revision: str, sees: Sees) -> Read:
+    def _then(self, name: str, revision: str, view: View, places: Mapping[str, Place]) -> Read:
+        """Reads a note as it was; only what lies in the window today, too, is shown of the past."""
         commit = self.texts.ledger.resolve(revision)
         tree = self.texts.tree(commit)
         for path in (name, f"{name}.md"):
             blob = tree.get(self.texts.settings.inside(path))
-            if blob and sees(path):
+            if blob and view.sees(path) and (view.whole or path in places):
                 return Read(parse.note(path, self.texts.ledger.blob(blob)), commit, blob)
         raise NoNote(name, revision)
+
+    def log(self, name: str | None, limit: int, view: View) -> list[Entry]:
+        """Gives the newest commits first, of one note or of all; of the past, only what the view shows."""
+        ledger = self.texts.ledger
+        if name is not None:
+            found = _named(name, self.texts.places()) or name
+            if not view.sees(found):
+                raise NoNote(name)
+            return ledger.log(self.texts.settings.inside(found), limit, follow=view.whole)
+        if view.whole:
+            return ledger.log(None, limit)
+        return [entry for entry in ledger.log(None, _DEEPER * limit) if self._shown(entry.commit, view)][:limit]
+
+    def _shown(self, commit: str, view: View) -> bool:
+        names = [self.texts.settings.public(path) for path in self.texts.ledger.touched(commit)]
+        return all(name is not None and view.sees(name) for name in names)
 
     def judge(self, note: Note) -> tuple[Issue, ...]:
         """Gives the issues that a note would have if it lay in the vault now."""
         names = links.Names([*self.texts.places(), note.path])
         return tuple(validate.note(note, partial(_resolve, note.path, names)))
 
-    def check(self, wanted: Sequence[str], sees: Sees) -> Checked:
+    def check(self, wanted: Sequence[str], view: View) -> Checked:
         """Validates the named notes, or all that may be seen; raises NoNote."""
         places = self.texts.places()
-        names = links.Names(places)
-        chosen = [self._one(name, places, sees) for name in wanted] or [p for p in places if _is_note(p) and sees(p)]
+        names = links.Names(path for path in places if view.sees(path))
+        chosen = [self._one(name, places, view) for name in wanted] or [
+            p for p in places if _is_note(p) and view.sees(p)
+        ]
         findings: list[Finding] = []
         dangling: list[Dangling] = []
         for note in self._parsed(sorted(chosen), places):
-            found = validate.note(note, partial(_resolve, note.path, names))
+            resolved = {link: links.resolve(link, note.path, names) for link in note.links}
+            found = validate.note(note, resolved.__getitem__)
             findings += [Finding(note.path, issue.line, issue.severity, issue.code, issue.message) for issue in found]
-            dangling += [
-                Dangling(note.path, link.line, link.target)
-                for link in note.links
-                if links.resolve(link, note.path, names) is None
-            ]
+            dangling += [Dangling(note.path, link.line, link.target) for link in note.links if resolved[link] is None]
         return Checked(len(chosen), tuple(findings), tuple(dangling))
 
-    def links(self, name: str, sees: Sees) -> tuple[tuple[Outgoing, ...], tuple[Incoming, ...]]:
+    def links(self, name: str, view: View) -> tuple[tuple[Outgoing, ...], tuple[Incoming, ...]]:
         """Gives what a note links to and what links to it; raises NoNote."""
         places = self.texts.places()
-        names = links.Names(places)
-        wanted = self._one(name, places, sees)
+        names = links.Names(path for path in places if view.sees(path))
+        wanted = self._one(name, places, view)
         out: list[Outgoing] = []
         incoming: list[Incoming] = []
-        for note in self._parsed(sorted(path for path in places if _is_note(path) and sees(path)), places):
+        for note in self._parsed(sorted(path for path in places if _is_note(path) and view.sees(path)), places):
             for link in note.links:
                 target = links.resolve(link, note.path, names)
                 if note.path == wanted:
@@ -143,9 +172,9 @@ class Library:
                     incoming.append(Incoming(note.path, link.line))
         return tuple(out), tuple(incoming)
 
-    def _one(self, name: str, places: dict[str, Place], sees: Sees) -> str:
+    def _one(self, name: str, places: dict[str, Place], view: View) -> str:
         found = _named(name, places)
-        if not found or not sees(found):
+        if not found or not view.sees(found):
             raise NoNote(name)
         return found
 

@@ -1,25 +1,68 @@
-"""The files that a new home begins with."""
+"""Makes a folder a home: what it begins with, and what stands in the way."""
 
+import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from quorra import settings
+from quorra.errors import QuorraError
+from quorra.ledger import create as ledgers
+from quorra.ledger.change import Applied, Origin
 from quorra.settings import FILE, Settings
 
 _TOLD = """\
 # This home's settings. Every key has a default; vault/handbook/settings.md in Quorra's own vault lists them.
 [vault]
-path = "{path}"
+path = {path}
 """
 _FACTS = "# Household\n\n<!-- One fact a line, as you would say it. -->\n"
 _EVALS = "# Suites\n\nOne folder a suite, with its questions in cases.jsonl. Run one with: quorra evals run NAME\n"
 _JOBS = "# Jobs\n\nDefinitions of what Quorra does by herself. None yet.\n"
 
 
-def files(shipped: Path, settings: Settings, *, notes: bool) -> dict[str, bytes]:
+class Unfit(QuorraError):
+    """The folder can't be made a home."""
+
+    code = "unfit"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A new home, its first commit, and what its owner should know."""
+
+    home: Path
+    commit: str
+    notices: tuple[str, ...] = ()
+
+
+def create(folder: Path, shipped: Path, origin: Origin, *, vault: str = "vault", empty: bool = False) -> Made:
+    """Makes a home of a folder without changing a note in it; raises Unfit with what stands in the way.
+
+    ``shipped`` is the folder that holds the starter vault, facts and prompts.
+    """
+    if (folder / FILE).exists():
+        raise Unfit(f"{folder} is a home already.", f"Ask it something: quorra ask --home {folder} 'your question'")
+    wanted = settings.told(folder, {"vault": {"path": vault}}, folder / FILE)
+    roots = (wanted.vault_root, "facts")
+    settled = folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
+    notices = tuple(
+        f"Line endings would be converted here; .gitattributes needs the line: {line}"
+        for line in ledgers.endings(folder, roots)
+    )
+    content = files(shipped, wanted, notes=not empty and not settled and not (folder / ".git").exists())
+    owner = (wanted.owner.name, wanted.owner.email)
+    done = ledgers.init(folder, content, owner, roots, origin)
+    if isinstance(done, Applied):
+        return Made(folder.resolve(), done.commit, notices)
+    raise Unfit(done.reason, "Nothing of yours was changed. Mend that and try again, or choose another folder.")
+
+
+def files(shipped: Path, wanted: Settings, *, notes: bool) -> dict[str, bytes]:
     """Gives path and content of each file; ``notes`` adds the starter vault and its facts."""
-    root = settings.vault_root
+    root = wanted.vault_root
     found = {
-        FILE: _TOLD.format(path=settings.vault.path).encode(),
+        FILE: _TOLD.format(path=json.dumps(wanted.vault.path)).encode(),
         "facts/household.md": _FACTS.encode(),
         "evals/README.md": _EVALS.encode(),
         "jobs/README.md": _JOBS.encode(),

@@ -56,12 +56,7 @@ class Texts:
 
     def behind(self, old: str | None, new: str | None) -> int:
         """Counts the commits that lead from ``old`` to ``new``."""
-        if new is None or old == new:
-            return 0
-        try:
-            return int(self.ledger.git("rev-list", "--count", f"{self.ledger.resolve(old)}..{new}" if old else new))
-        except UnknownRevision:
-            return int(self.ledger.git("rev-list", "--count", new))
+        return self.ledger.behind(old, new)
 
     def public(self, path: str) -> str | None:
         """Names a note as people see it; None for what is not searched."""

@@ -165,3 +165,58 @@ def test_evals_measure_a_suite(home: Path, tmp_path: Path):
     assert said.fields["metrics"]["hybrid"] == {"recall@5": 1.0, "recall@10": 1.0, "mrr": 1.0, "ndcg@10": 1.0}
     assert said.fields["cases"][0]["passed"] is True
     assert said.fields["answers"]["right"] == 1
+
+
+@pytest.fixture(scope="module")
+def family(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home where something moved out of the household into one member's folder."""
+    place = tmp_path_factory.mktemp("family")
+    notes = {"household/plan.md": "# Plan\n\nThe surprise is a zither.\n", "household/a.md": "# A\n\n[[diary]]\n"}
+    notes["members/tom/diary.md"] = "# Diary\n\nTom wrote of the zither.\n"
+    for path, text in notes.items():
+        file = place / "vault" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    assert quorra("init", str(place), "--empty").code == 0
+    git = ["git", "-C", str(place), "-c", "user.name=Tom", "-c", "user.email=tom@example.org"]
+    subprocess.run([*git, "mv", "vault/household/plan.md", "vault/members/tom/plan.md"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "Hide the plan"], check=True)
+    return place
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["read", "members/tom/diary"],
+        ["read", "members/tom/diary@HEAD"],
+        ["read", "household/plan@HEAD~1"],
+        ["links", "members/tom/diary"],
+        ["check", "members/tom/diary"],
+        ["log", "members/tom/diary"],
+    ],
+)
+def test_another_members_notes_are_not_there(family: Path, words: list[str]):
+    assert quorra(*words, "--home", str(family)).code == 0
+    seen = quorra(*words, "--home", str(family), "--as", "mira")
+    unknown = quorra(words[0], "members/tom/nothing", "--home", str(family), "--as", "mira")
+    assert seen.code == 1
+    assert seen.fields["error"]["code"] == unknown.fields["error"]["code"] == "no_note"
+
+
+def test_nothing_of_another_member_is_found_or_told(family: Path):
+    told = [
+        quorra("search", "--mode", "words", "zither", "--home", str(family), "--as", "mira"),
+        quorra("log", "--home", str(family), "--as", "mira"),
+        quorra("check", "--home", str(family), "--as", "mira"),
+    ]
+    assert "zither" not in str(told)
+    assert "members/tom" not in str(told)
+    assert "Hide the plan" not in str(told)
+    out = quorra("links", "household/a", "--home", str(family), "--as", "mira").fields["out"]
+    assert out[0]["resolves"] is None
+    assert quorra("search", "--mode", "words", "zither", "--home", str(family)).fields["hits"]
+
+
+def test_a_new_note_may_be_asked_for(home: Path):
+    assert quorra("note", "household/boiler", "--expect", "", "--home", str(home), text="# X\n").code == 1
+    assert (home / "vault/household/boiler.md").read_text() == BOILER

@@ -1,8 +1,7 @@
 """The verb that measures: evals run."""
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import rich_click as click
 
@@ -20,9 +19,11 @@ def evals() -> None:
 @evals.command()
 @click.argument("suite")
 @click.option("--answers", is_flag=True, help="Also ask each question and judge the answers.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to a file too.")
+@click.option(
+    "--out", type=click.File("w", encoding="utf-8", lazy=False, atomic=True), help="Write the result to a file too."
+)
 @verb
-def run(call: Call, suite: str, answers: bool, out: Path | None) -> Result:
+def run(call: Call, suite: str, answers: bool, out: TextIO | None) -> Result:
     """Run a suite: a name under evals/ or a path."""
     from quorra.evals import run as runs
     from quorra.evals import suite as suites
@@ -35,7 +36,7 @@ def run(call: Call, suite: str, answers: bool, out: Path | None) -> Result:
             done = runs.run(read, place, answers=answers, say=call.say)
     fields = done.fields()
     if out:
-        out.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
+        out.write(json.dumps(fields, indent=1) + "\n")
     return Result(fields, _table(done))
 
 

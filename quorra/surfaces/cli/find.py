@@ -1,6 +1,5 @@
 """The verbs that find and answer: search and ask."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +21,13 @@ if TYPE_CHECKING:
 @verb
 def search(call: Call, question: str, k: int, mode: Any, window: str | None, no_sync: bool) -> Result:
     """Find notes: one hit a note, its best passage."""
+    from quorra.surfaces import fields
+
     with call.open() as home:
         found = home.search(
             question, k=k, mode=mode, window=home.window(call.principal, window), wait=0.0 if no_sync else 0.5
         )
-    return Result(fields(found), _hits(found))
+    return Result(fields.found(found), _hits(found))
 
 
 @click.command()
@@ -35,22 +36,14 @@ def search(call: Call, question: str, k: int, mode: Any, window: str | None, no_
 @verb
 def ask(call: Call, question: str, model: str | None) -> Result:
     """Answer from the vault and facts, with citations."""
+    from quorra.surfaces import fields
+
     if model and Path(model).is_file():
         model = str(Path(model).absolute())
     with call.open() as home:
         home.prepare(call.say)
         answer = home.ask(question, window=home.window(call.principal, None), model=model)
-    found = asdict(answer)
-    found.pop("near")
-    return Result(found, _told(answer), AWAY if answer.outcome == "model_away" else DONE)
-
-
-def fields(found: "Found") -> dict[str, Any]:
-    """Gives a search's JSON fields, shared by every surface."""
-    body = asdict(found)
-    if found.reason is None:
-        body.pop("reason")
-    return body
+    return Result(fields.answer(answer), _told(answer), AWAY if answer.outcome == "model_away" else DONE)
 
 
 def _hits(found: "Found") -> str:

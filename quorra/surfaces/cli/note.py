@@ -10,7 +10,7 @@ import rich_click as click
 from quorra.surfaces.cli.verb import DONE, FAILED, Call, Result, verb
 
 if TYPE_CHECKING:
-    from quorra.home import Written
+    from quorra.access.writing import Written
 
 
 @click.command()
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def read(call: Call, path: str) -> Result:
     """Show a note; PATH@REV shows it as it was."""
     with call.open() as home:
-        found = home.library.read(path, home.window(call.principal, None).sees)
+        found = home.library.read(path, home.window(call.principal, None))
     return Result(
         {
             "path": found.note.path,
@@ -59,7 +59,7 @@ def written(done: "Written") -> Result:
 def check(call: Call, paths: tuple[str, ...]) -> Result:
     """Validate notes; without PATHS, all of them."""
     with call.open() as home:
-        checked = home.library.check(paths, home.window(call.principal, None).sees)
+        checked = home.library.check(paths, home.window(call.principal, None))
     bad = any(issue.severity == "error" for issue in checked.issues)
     lines = [f"{at.path}:{at.line}: {at.severity} {at.code}: {at.message}" for at in checked.issues]
     lines.append(f"{checked.notes} notes checked, {len(checked.dangling)} links dangle.")
@@ -72,7 +72,7 @@ def check(call: Call, paths: tuple[str, ...]) -> Result:
 def links(call: Call, path: str) -> Result:
     """Show what a note links to and what links to it, in order of appearance."""
     with call.open() as home:
-        out, incoming = home.library.links(path, home.window(call.principal, None).sees)
+        out, incoming = home.library.links(path, home.window(call.principal, None))
     lines = [f"  {link.line}: {link.text} -> {link.resolves or '(dangles)'}" for link in out]
     lines += [f"  <- {link.path}:{link.line}" for link in incoming]
     fields = {"out": [asdict(link) for link in out], "in": [asdict(link) for link in incoming]}

@@ -39,14 +39,13 @@ class Call:
     json: bool
 
     @contextmanager
-    def open(self, **changes: Any) -> Iterator["Home"]:
-        """Opens the home for the length of a verb; ``changes`` replace tables of its settings."""
+    def open(self) -> Iterator["Home"]:
+        """Opens the home for the length of a verb."""
         from quorra import settings
         from quorra.home import Home
 
         where = self.home if self.home is not None else settings.find(Path.cwd())
-        read = settings.read(where.absolute()).model_copy(update=changes)
-        home = Home.open(read, key=os.environ.get("QUORRA_MODEL_KEY", ""))
+        home = Home.open(settings.read(where.absolute()), key=os.environ.get("QUORRA_MODEL_KEY", ""))
         try:
             yield home
         finally:

@@ -22,7 +22,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from quorra import __version__, metrics
 from quorra.errors import QuorraError
 from quorra.index.found import Found
-from quorra.surfaces.cli import find
+from quorra.surfaces import fields
 from quorra.surfaces.http import chat, errors
 from quorra.surfaces.http.auth import Auth, SignedOut
 from quorra.surfaces.http.desk import Desk
@@ -79,7 +79,7 @@ async def search(request: Asked, data: Search) -> dict[str, Any]:
     home: Home = request.app.state.home
     window = home.window(request.scope["state"]["principal"], data.window)
     found = await asyncio.to_thread(home.search, data.question, k=data.k, mode=data.mode, window=window)
-    return find.fields(found)
+    return fields.found(found)
 
 
 @get("/metrics", media_type=CONTENT_TYPE_LATEST, sync_to_thread=False, responses=errors.documented(401))
