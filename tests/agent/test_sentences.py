@@ -37,7 +37,8 @@ def test_abbreviations_units_and_code_end_no_sentence():
 
 
 def test_list_items_headings_and_rows_stand_alone():
-    assert split("# Head\nText\n- one\n- two\n| a | b |\n| 1 | 2 |") == ["# Head", "Text", "one", "two", "| a | b |", "| 1 | 2 |"]
+    text = "# Head\nText\n- one\n- two\n| a | b |\n| 1 | 2 |"
+    assert split(text) == ["# Head", "Text", "one", "two", "| a | b |", "| 1 | 2 |"]
 
 
 def test_a_reader_sees_no_markup():
