@@ -4,8 +4,10 @@ import argparse
 import json
 import random
 import sys
+import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -106,15 +108,17 @@ def speed(quick: bool) -> bool:
 def quality(folder: Path) -> bool:
     """Runs a suite with both graphs through the whole index."""
     asked = suite.read(folder)
+    asked = replace(asked, vault=asked.vault or ROOT / "vault")
     got = {}
     for embedder in (MiniLM(threads=THREADS), Packaged(1)):
-        caller = Home(Settings(home=ROOT))
-        with throwaway.home(asked, caller) as place:
-            place.embedder = embedder
-            place.sync()
-            metrics = run.run(asked, place).metrics["hybrid"]
-        got[type(embedder).__name__] = metrics
-        caller.close()
+        with tempfile.TemporaryDirectory() as cache:
+            caller = Home(Settings(home=ROOT), cache=Path(cache))
+            with throwaway.home(asked, caller) as place:
+                place.embedder = embedder
+                synced = place.sync()
+                if not synced.embedded or synced.pending:
+                    raise RuntimeError(f"{embedder.name} was not asked for every vector: {synced}")
+                got[type(embedder).__name__] = run.run(asked, place).metrics["hybrid"]
     lost = max(got["Packaged"][name] - got["MiniLM"][name] for name in ("ndcg@10", "mrr", "recall@5"))
     print(json.dumps({"figure": f"embedding: hybrid of {folder.name}", **got, "lost": round(lost, 4), "bar": LOST}))
     return lost <= LOST
