@@ -79,11 +79,12 @@ def _pending(client: httpx.Client) -> bool:
 def bare(folder: Path, notes: Path, way: str, build: bool) -> None:
     """Opens or builds a table, searches it by words and by vector, loads the model and lets it write."""
     import lancedb
+    from lancedb.index import FTS
 
     base = lancedb.connect(folder)
     if build:
         table = base.create_table(f"{way}", _rows(notes), mode="overwrite")
-        table.create_fts_index("text")
+        table.create_index("text", config=FTS())
     else:
         table = base.open_table(way)
     for question in QUESTIONS * 6:
@@ -130,7 +131,11 @@ def floors(folder: Path, notes: Path, build: bool) -> dict[str, float]:
     for way, name in (("high", "LanceDB + llama_cpp.Llama"), ("low", "LanceDB + llama.cpp's C functions")):
         words = ["--bare", str(folder), str(notes), way, *(["--build"] if build else [])]
         command = [sys.executable, "-m", "tests.bench.memory", *words]
-        found[name] = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
+        found[name] = float(
+            subprocess.run(
+                command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            ).stdout.split()[-1]
+        )
     return found
 
 

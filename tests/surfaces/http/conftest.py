@@ -91,7 +91,7 @@ def start(home: Path, log: Path, *words: str) -> Service:
         process = subprocess.Popen(command, env=ENV, stdout=subprocess.PIPE, stderr=err, text=True)
     assert process.stdout is not None
     line = process.stdout.readline()
-    assert line, log.read_text(encoding="utf-8")
+    assert line, f"exit code {process.wait(10)}: {log.read_text(encoding='utf-8')}"
     url, _, token = json.loads(line)["url"].partition("?token=")
     client = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60)
     return Service(home, process, url, token, client, httpx.Client(base_url=url, timeout=60), log)

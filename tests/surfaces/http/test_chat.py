@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from tests.surfaces.http.conftest import BOILER, BROKEN, SLOW, SURE, THOUGHT, Service, Start, events
+from tests.surfaces.http.conftest import BOILER, BROKEN, SLOW, SURE, THOUGHT, Service, Start, events, ready
 
 WRITING = {"text": "writing"}
 
@@ -133,6 +133,7 @@ def test_one_is_answered_a_few_wait_and_the_rest_are_sent_away(starts: Start) ->
 
 def test_a_stopping_service_ends_its_streams_in_error_at_once(starts: Start) -> None:
     service = starts()
+    ready(service)
     with service.client.stream("POST", "/chat/stream", json={"message": SLOW}) as response:
         stream = events(response)
         while next(stream)[1] != WRITING:
