@@ -110,11 +110,6 @@ def added(base: Evidence, said: Iterable[Word]) -> Evidence:
     return replace(base, own={**base.own, **{word.stem: word.lower for word in said}})
 
 
-def wider(base: Evidence, topic: frozenset[str]) -> Evidence:
-    """Gives the evidence with what the passage speaks of from its beginning."""
-    return replace(base, around=base.around | topic)
-
-
 class Nearness:
     """Tells whether one word may stand for another: same family, synonym, or close in meaning and no opposite."""
 

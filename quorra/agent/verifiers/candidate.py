@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from quorra.agent.reading.reader import Evidence, Reading, evidence, read, wider
+from quorra.agent.reading.reader import Evidence, Reading, evidence, read
 from quorra.agent.reading.sentences import Source
 from quorra.agent.verifiers import claims
 
@@ -11,8 +11,9 @@ from quorra.agent.verifiers import claims
 class Candidate:
     """What may carry a claim: ``reading`` is the text looked at, ``own`` the sentence alone.
 
-    ``all`` is every word that a reader knows there, ``alone`` without the passage's
-    topic and the sentence above, which ``whole`` tells belongs to it. ``subject`` is what the sentence
+    ``all`` is every word that a reader knows there, ``alone`` without the sentence
+    above, which ``whole`` tells belongs to it. ``topic`` is what the passage speaks of
+    from its first sentence on. ``subject`` is what the sentence
     itself names as its subject.
     """
 
@@ -23,6 +24,7 @@ class Candidate:
     alone: Evidence
     whole: bool
     subject: frozenset[str]
+    topic: frozenset[str]
 
 
 def candidates(source: Source) -> list[Candidate]:
@@ -31,8 +33,8 @@ def candidates(source: Source) -> list[Candidate]:
     subject = frozenset() if claims.leans(source.plain) or claims.orders(source.plain) else claims.subject(source.plain)
     topic = claims.subject(source.opening) if source.opening and not claims.orders(source.opening) else frozenset()
     alone = evidence([own], around)
-    found = [Candidate(source, own, own, wider(alone, topic), alone, False, subject)]
+    found = [Candidate(source, own, own, alone, alone, False, subject, topic)]
     if source.anaphoric:
         both = read(f"{source.before} {source.plain}")
-        found.append(Candidate(source, both, own, wider(evidence([both], around), topic), alone, True, frozenset()))
+        found.append(Candidate(source, both, own, evidence([both], around), alone, True, frozenset(), topic))
     return found

@@ -110,12 +110,12 @@ class Verifier:
         unsaid = self._unsaid(claim, reading, one)
         if unsaid:
             return unsaid
-        foreign = [word for word in reading.content if not self._near.says(word, one.all) and not _turned(word, one)]
+        unknown = [word for word in reading.content if not self._near.says(word, one.all) and not _turned(word, one)]
         strays = one.whole and self._strays(reading, one)
         wrong = _ELSE if strays or self._usurped(reading, one) else self._meaning(reading, one)
         if wrong:
             return _Fault(wrong, 4)
-        faults = [self._off(part, reading, foreign, one) for part in self._question.parts]
+        faults = [self._off(part, reading, unknown, one) for part in self._question.parts]
         return None if None in faults else max((each for each in faults if each), key=lambda each: each.depth)
 
     def _unsaid(self, claim: Claim, reading: Reading, one: Candidate) -> "_Fault | None":
@@ -166,11 +166,12 @@ class Verifier:
         wrong = slots.misplaced(reading, one.reading, self._question.reading)
         return f"“{wrong}” belongs to something else there" if wrong else None
 
-    def _off(self, part: Part, reading: Reading, foreign: list[Word], one: Candidate) -> "_Fault | None":
+    def _off(self, part: Part, reading: Reading, unknown: list[Word], one: Candidate) -> "_Fault | None":
         """Says why a claim does not answer one part of the question; None where it does."""
+        foreign = [word for word in unknown if word.capital or word.stem not in one.topic]
         if not self._tolerable(part, reading, foreign, one):
             return _Fault(f"“{foreign[0].text}” is not in the passage", 3)
-        said = [word for word in reading.content if word not in foreign]
+        said = [word for word in reading.content if word not in unknown]
         carried = added(one.alone, said)
         missed = about.missing(part, carried, self._near)
         if not about.about(part, missed, carried):
