@@ -4,7 +4,9 @@ Each side is scaled over its own best hundred notes and the two are summed.
 The question's vector then moves towards the best notes and meaning is judged
 again (feedback), and a note is lifted half the way to its nearest neighbours'
 score where that is above its own (smoothing; it lowers nobody, as the one
-right answer to a plain question has no neighbours). Ties break by path and line.
+right answer to a plain question has no neighbours). Where very few notes hold
+every word of the question in one passage, somebody remembers that passage, and
+these notes get a bonus. Ties break by path and line.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +25,8 @@ FEEDBACK = 0.5
 TEACHERS = 5
 LIFT = 0.5
 NEAR = 3
+WHOLE = 0.4
+FEW = 3
 
 # Products this small stay in this thread; larger ones wake BLAS's own threads,
 # which spin on the cores that the other half of the search is using.
@@ -114,6 +118,12 @@ def scaled(scores: Mapping[str, float]) -> dict[str, float]:
     low = max(scores[top[POOL]], 0.0) if len(top) > POOL else 0.0
     width = high - low
     return {path: max(0.0, (scores[path] - low) / width) if width > 0 else 1.0 for path in top[:POOL]}
+
+
+def remembered(spots: Iterable[Spot]) -> dict[str, float]:
+    """Gives the bonus of the notes that hold every word in one passage, if they are few."""
+    paths = {spot.path for spot in spots}
+    return dict.fromkeys(paths, WHOLE) if len(paths) <= FEW else {}
 
 
 def fused(words: Mapping[str, float], field: Field, question: Vectors, share: float = WORDS) -> dict[str, float]:

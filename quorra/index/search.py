@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 DEEP = 200
 _LONGEST = 2000
+_MANY = 3
+_EVERY = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +50,22 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Lexical:
+    """What words found: notes by all their words, passages by theirs, passages that hold every word."""
+
+    whole: Sequence[Spot] = ()
+    passages: Sequence[Spot] = ()
+    every: Sequence[Spot] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Scores:
     """What was found: notes by each mode and by the one that was asked for, passages by each."""
 
     words: Mapping[str, float]
     meaning: Mapping[str, float]
     notes: Mapping[str, float]
-    whole: Sequence[Spot]
-    lexical: Sequence[Spot]
+    lexical: Lexical
     near: Sequence[Spot]
 
 
@@ -78,7 +88,7 @@ class Searcher:
         vector, reason = self._vector(manifest, question)
         pending = manifest.pending if vector is not None or mode == "words" else manifest.keyed
         near = self._near(shelves, vector, question.deep) if vector is not None else None
-        found = lexical.result() if lexical else ([], [])
+        found = lexical.result() if lexical else Lexical()
         scores = self._score(question, found, near, vector)
         hits = self._hits(manifest, scores, k, per_note)
         return Found(manifest.commit, 0, pending, hits, reason)
@@ -100,17 +110,18 @@ class Searcher:
                 raise
             return None, "embedder_away"
 
-    def _words(self, shelves: Sequence[Shelf], question: Question) -> tuple[list[Spot], list[Spot]]:
+    def _words(self, shelves: Sequence[Shelf], question: Question) -> Lexical:
         from quorra.index.store import tables as store
 
         query = " ".join(question.words)
-        whole: list[Spot] = []
-        spots: list[Spot] = []
+        found: tuple[list[Spot], list[Spot], list[Spot]] = ([], [], [])
         for shelf in shelves:
             table = self._tables.read(shelf)
-            whole += store.words(table, "whole", query, question.deep)
-            spots += store.words(table, "words", query, question.deep)
-        return whole, spots
+            found[0].extend(store.words(table, "whole", query, question.deep))
+            found[1].extend(store.words(table, "words", query, question.deep))
+            if question.mode == "hybrid" and len(question.words) >= _MANY:
+                found[2].extend(store.words(table, "words", query, _EVERY, every=True))
+        return Lexical(*found)
 
     def _near(self, shelves: Sequence[Shelf], vector: Vectors, limit: int) -> Field:
         from quorra.index.store import tables as store
@@ -120,24 +131,26 @@ class Searcher:
     def _score(
         self,
         question: Question,
-        found: tuple[list[Spot], list[Spot]],
+        found: Lexical,
         near: Field | None,
         vector: Vectors | None,
     ) -> Scores:
-        words = rank.by_words(*found)
+        words = rank.by_words(found.whole, found.passages)
         if near is None or vector is None:
-            return Scores(words, {}, words, *found, ())
+            return Scores(words, {}, words, found, ())
         if question.mode == "meaning":
             spots, meaning = near.spots(vector), near.near(vector)
             kept = {path: at for path, at in meaning.items() if at >= question.floor}
-            return Scores({}, meaning, kept, (), (), spots)
+            return Scores({}, meaning, kept, found, spots)
         spots, meaning = near.spots(vector), near.near(vector)
         share = rank.WORDS if terms.telling(question.words) else 0.0
         fused = rank.fused(words, near, vector, share)
+        for path, bonus in rank.remembered(found.every).items():
+            fused[path] = fused.get(path, 0.0) + bonus
         floor = question.floor
         kept = {path: at for path, at in fused.items() if path in words or meaning.get(path, -1.0) >= floor}
         kept |= {path: 0.0 for path in words if path not in kept}
-        return Scores(words, meaning, kept, *found, spots)
+        return Scores(words, meaning, kept, found, spots)
 
     def _hits(self, manifest: Manifest, scores: Scores, k: int, per_note: bool) -> tuple[Hit, ...]:
         passages = _passages(scores)
@@ -183,7 +196,7 @@ def _joined(fields: Sequence[Field], like: Vectors) -> Field:
 def _passages(scores: Scores) -> dict[Place, Spot]:
     """Scores passages by words and meaning, each side over its own range."""
     found: dict[Place, Spot] = {}
-    for spots, share in ((scores.lexical, rank.WORDS), (scores.near, 1 - rank.WORDS)):
+    for spots, share in ((scores.lexical.passages, rank.WORDS), (scores.near, 1 - rank.WORDS)):
         high = max((spot.score for spot in spots), default=0.0)
         low = min((spot.score for spot in spots), default=0.0) if spots is scores.near else 0.0
         for spot in spots:
@@ -197,7 +210,7 @@ def _passages(scores: Scores) -> dict[Place, Spot]:
 def _best_places(scores: Scores, passages: Mapping[Place, Spot], k: int) -> list[Spot]:
     """Gives the best passage of each of the best notes, with the note's score."""
     best = rank.best(passages.values())
-    whole = {spot.path: spot for spot in scores.whole}
+    whole = {spot.path: spot for spot in scores.lexical.whole}
     order = [path for path in rank.ordered(scores.notes, scores.words, scores.meaning) if path in scores.notes]
     chosen = (best.get(path) or whole[path] for path in order[:k])
     return [Spot(spot.path, spot.part, scores.notes[spot.path], spot.row) for spot in chosen]

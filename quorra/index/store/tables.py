@@ -200,9 +200,15 @@ def index_paths(table: Any) -> None:
     table.create_index("path", config=BTree(), replace=True)
 
 
-def words(table: Any, column: str, query: str, limit: int) -> list[Spot]:
-    """Finds the passages that hold any of the words, best first, by BM25 over ``words`` or ``whole``."""
-    search = table.search(query, query_type="fts", fts_columns=column).with_row_id(True)
+def words(table: Any, column: str, query: str, limit: int, every: bool = False) -> list[Spot]:
+    """Finds the passages that hold any of the words, or every one, best first, by BM25 over a column."""
+    asked: Any = query
+    if every:
+        from lancedb.query import FullTextOperator, MatchQuery
+
+        match: Any = MatchQuery
+        asked = match(query, column, operator=FullTextOperator.AND)
+    search = table.search(asked, query_type="fts", fts_columns=None if every else column).with_row_id(True)
     found = search.select(["path", "part", "_score"]).limit(limit).to_arrow()
     columns = (found[name].to_pylist() for name in ("path", "part", "_score", "_rowid"))
     return [Spot(*each) for each in zip(*columns, strict=True)]
