@@ -51,8 +51,9 @@ def step(root: Path, pick: random.Random, files: list[Path], parts: list[str]) -
             git(root, "add", "-A")
             git(root, "commit", "-q", "--allow-empty", "-m", "by hand")
         case "revert":
+            file.write_bytes(file.read_bytes() + b"\nTo be reverted.\n")
             git(root, "add", "-A")
-            git(root, "commit", "-q", "--allow-empty", "-m", "before a revert")
+            git(root, "commit", "-q", "-m", "before a revert")
             git(root, "revert", "--no-edit", "HEAD")
         case "checkout":
             git(root, "checkout", "-q", "--", ".")

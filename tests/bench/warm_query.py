@@ -160,7 +160,11 @@ def main(quick: bool) -> bool:
         index = real(Path(folder), quick)
         known = vectors(index)
         found = recall(index, known)
-    print(json.dumps({"figure": "vector recall@10", "passages": len(known), "recall": found, "holds": bool(found >= RECALL)}))
+    print(
+        json.dumps(
+            {"figure": "vector recall@10", "passages": len(known), "recall": found, "holds": bool(found >= RECALL)}
+        )
+    )
     drawn = Drawn(known)
     with vaults.home(1500 if quick else 10_000) as root, tempfile.TemporaryDirectory() as folder:
         index = Index(root / ".quorra/index", root / ".quorra/cache", vaults.texts(root), lambda: drawn)

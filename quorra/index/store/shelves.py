@@ -12,7 +12,7 @@ from quorra.index.store import tables
 from quorra.index.store.manifest import KEEP, Manifest, Shelf
 from quorra.index.store.tables import Held, Tables
 
-MANY = 10_000
+MANY = 20_000
 _SLACK = 600.0
 _NEVER = timedelta(days=36_500)
 _STALE = 1000
