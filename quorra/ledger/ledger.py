@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -78,14 +79,15 @@ class Ledger:
             return _refusal(error)
 
     def _turn(self, plan: Callable[[Planner], Refused | Stale | None]) -> Outcome:
-        with self._lock, self._repo.locks.hold():
-            self._repo.locks.sweep()
+        with self._lock, self._repo.hold():
             self.steps("lock taken")
             with self._repo.locks.hold_index(), self._repo.disk.keeping():
                 self.steps("index locked")
                 outcome, young = self._locked(plan)
             if young:
-                self._repo.age_index(young)
+                # What is said of a commit that stands doesn't hang on the care of git's index after it.
+                with suppress(OSError, GitFailed):
+                    self._repo.age_index(young)
             return outcome
 
     def _locked(self, plan: Callable[[Planner], Refused | Stale | None]) -> tuple[Outcome, int]:
@@ -103,15 +105,23 @@ class Ledger:
             return Refused("empty", "There is nothing to commit and no commit yet."), 0
         return Applied(planner.head), 0
 
-    def recover(self) -> None:
-        """Finishes or undoes what a process that died left behind; raises Blocked where git's index is held."""
+    def recover(self) -> Refused | None:
+        """Finishes or undoes what a process that died left behind; says what stands in the way of that.
+
+        Where nothing was left, nothing is written.
+        """
         publisher = Publisher(self._repo, self.steps, self.roots)
-        with self._lock, self._repo.locks.hold():
-            self._repo.locks.sweep()
-            if publisher.file.exists():
-                with self._repo.locks.hold_index():
-                    publisher.recover()
-            publisher.sweep()
+        if not any(self._repo.left()):
+            return None
+        try:
+            with self._lock, self._repo.hold():
+                if publisher.file.exists():
+                    with self._repo.locks.hold_index():
+                        publisher.recover()
+                publisher.sweep()
+        except (Blocked, OSError) as error:
+            return _refusal(error)
+        return None
 
     def snapshot(self) -> Snapshot:
         """Gives the head and every watched file that differs from it on disk; writes nothing."""

@@ -7,6 +7,7 @@ so that every point of it is a state that git knows.
 import os
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from quorra.ledger.change import Applied, Outcome, Refused, Stale
@@ -167,7 +168,9 @@ class Publisher:
                 return Stale(path, f"The branch moved while {path} was being committed.")
             journal = moved
         self.steps("branch moved")
-        self.finish(journal)
+        with suppress(OSError):
+            # The commit stands; what can't be tidied now is tidied at the next start.
+            self.finish(journal)
         return Applied(journal.commit, tuple(journal.rows))
 
     def _rebuild(self, journal: Journal, head: str | None) -> Journal | None:

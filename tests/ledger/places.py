@@ -58,8 +58,8 @@ def sound(root: Path) -> None:
     """Asserts that git finds nothing wrong and that nothing of ours was left over."""
     bad = [line for line in git(root, "fsck", "--strict").splitlines() if not line.startswith("dangling")]
     assert bad == []
-    assert list((root / ".git/quorra/shelf").iterdir()) == []
-    left = {file.name for file in (root / ".git/quorra").iterdir()}
+    assert list((root / ".git/quorra/shelf").glob("*")) == []
+    left = {file.name for file in (root / ".git/quorra").glob("*")}
     assert left <= {"lock", "shelf", "young"}
     assert not (root / ".git/index.lock").exists()
 

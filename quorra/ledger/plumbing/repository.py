@@ -2,7 +2,8 @@
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from quorra.ledger.plumbing.disk import Blocked, Disk
@@ -37,7 +38,6 @@ class Repository:
         algorithm = self.git.run("rev-parse", "--show-object-format").decode().strip()
         self.objects = Objects(self.reader, self.common / "objects", algorithm)
         self.own = self.folder / "quorra"
-        self.own.mkdir(exist_ok=True)
         self.disk = Disk(self.root, self._shelf())
         self.locks = Locks(self.own, self.index_file)
         self._trees: dict[str, str] = {}
@@ -53,10 +53,21 @@ class Repository:
         return Path(folder), (self.root / common).resolve(), Path(folder) / "index"
 
     def _shelf(self) -> Path:
-        same = os.stat(self.own).st_dev == os.stat(self.root).st_dev
-        shelf = self.own / "shelf" if same else self.root / ".quorra" / "shelf"
-        shelf.mkdir(parents=True, exist_ok=True)
-        return shelf
+        same = os.stat(self.folder).st_dev == os.stat(self.root).st_dev
+        return self.own / "shelf" if same else self.root / ".quorra" / "shelf"
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Holds the ledger's lock with a shelf to work on; raises Blocked and OSError."""
+        with self.locks.hold():
+            self.disk.shelf.mkdir(parents=True, exist_ok=True)
+            self.locks.sweep()
+            yield
+
+    def left(self) -> Iterator[Path]:
+        """Gives what a process that is at work, or died at it, has left: journal, temporaries, lock."""
+        for folder, pattern in ((self.own, "journal*"), (self.own, "own-*"), (self.disk.shelf, "t-*")):
+            yield from folder.glob(pattern)
 
     def head(self) -> str | None:
         """Gives the commit that HEAD names, None before the first one."""
