@@ -5,6 +5,9 @@ BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 LOCKED := $(PIP) install --require-hashes
 export Q ?= How do I ask Quorra about my own notes?
+# Built with AMX, llama.cpp crashes where GCC 12 leaves the tile configuration half set.
+export CFLAGS += -U__AMX_INT8__
+export CXXFLAGS += -U__AMX_INT8__
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: help setup ask serve test check lock bench
