@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from quorra.errors import QuorraError
 from quorra.inference.chat.llama import Llama
@@ -78,8 +79,14 @@ def _file(text: str, places: Sequence[Path]) -> Path:
 
 
 def _address(url: str, where: str) -> str:
-    if not url.startswith(("http://", "https://")):
-        raise UnknownModel(f"{where} must begin with http:// or https://, not {url!r}.", "Name the server's address.")
+    wrong = UnknownModel(f"{where} must be a server's address, not {url!r}.", "Name it as http://127.0.0.1:8080/v1.")
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and url.isprintable()
+    except ValueError as error:
+        raise wrong from error
+    if not good or " " in url:
+        raise wrong
     return url
 
 

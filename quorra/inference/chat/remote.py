@@ -118,12 +118,15 @@ class _Call:
         if self._stopped.is_set():
             return
         heard = _Heard(self._queue)
+        end = _End(error=self._server.silent())
         try:
             await self._stream(heard)
+            end = heard.end if heard.end.finish else end
         except (openai.OpenAIError, ValueError, AttributeError, TypeError) as error:
-            self._queue.put(_End(error=self._server.trouble(error, heard.begun)))
-            return
-        self._queue.put(heard.end if heard.end.finish else _End(error=self._server.silent()))
+            end = _End(error=self._server.trouble(error, heard.begun))
+        finally:
+            # Whatever happens here, whoever reads the queue must learn that it has ended.
+            self._queue.put(end)
 
     async def _stream(self, heard: _Heard) -> None:
         async with self._server.asynchronous() as client:
