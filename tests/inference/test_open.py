@@ -29,9 +29,9 @@ def test_a_relative_path_starts_at_the_home(tmp_path: Path) -> None:
     assert not chat(Model(path="own.gguf"), home=tmp_path / "elsewhere").reachable()
 
 
-@pytest.mark.parametrize("url", ["", "ftp://x", "127.0.0.1:80"])
+@pytest.mark.parametrize("url", ["", "ftp://x", "127.0.0.1:80", "http://[::1", "http://h:99999", "http://a b/"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(UnknownModel, match=r"must begin with http://"):
+    with pytest.raises(UnknownModel, match=r"must be a server's address"):
         chat(Model(backend="openai", url=url))
     with pytest.raises(UnknownModel):
         embedder(Embedder(backend="openai", url=url))
