@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +19,36 @@ if TYPE_CHECKING:
     from quorra.home import Home
 
 DONE, FAILED, USAGE, AWAY = 0, 1, 2, 3
-EXITS: Mapping[str, int] = {"model_away": AWAY, "busy": AWAY, "service_away": AWAY, "usage": USAGE}
+EXITS: Mapping[str, int] = {
+    "busy": AWAY,
+    "generation_failed": AWAY,
+    "index_busy": AWAY,
+    "model_away": AWAY,
+    "pull_failed": AWAY,
+    "service_away": AWAY,
+    "usage": USAGE,
+}
+
+
+class Disk(QuorraError):
+    """The machine refused a file."""
+
+    code = "disk"
+
+    def __init__(self, error: OSError) -> None:
+        where = f"{error.filename}: " if error.filename else ""
+        super().__init__(f"{where}{error.strerror or error}.", "Make room or set its rights, and try again.")
+
+
+class Fault(QuorraError):
+    """A fault of ours, told by its place alone."""
+
+    code = "internal"
+
+    def __init__(self, error: Exception) -> None:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}"
+        super().__init__(f"Quorra failed at this, and the fault is hers ({where}).", "Please report it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +99,12 @@ def verb(run: Callable[..., Result]) -> Callable[..., None]:
             result = run(call, **rest)
         except QuorraError as error:
             fail(error, as_json)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            fail(Disk(error), as_json)
+        except Exception as error:  # noqa: BLE001 - a person gets a sentence, never a traceback
+            fail(Fault(error), as_json)
         show(result, as_json)
         sys.exit(result.exit)
 
