@@ -20,7 +20,6 @@ Place = tuple[str, int]
 
 POOL = 100
 WORDS = 0.55
-PASSAGE = 0.5
 FEEDBACK = 0.5
 TEACHERS = 5
 LIFT = 0.5
@@ -93,10 +92,10 @@ def best(spots: Iterable[Spot]) -> dict[str, Spot]:
 
 
 def by_words(whole: Iterable[Spot], passages: Iterable[Spot]) -> dict[str, float]:
-    """Scores notes by all their words, plus half of what their best passage scores."""
+    """Scores notes by all their words, plus what their best passage scores."""
     scores = {spot.path: spot.score for spot in whole}
     for path, spot in best(passages).items():
-        scores[path] = scores.get(path, 0.0) + PASSAGE * spot.score
+        scores[path] = scores.get(path, 0.0) + spot.score
     return scores
 
 

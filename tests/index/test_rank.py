@@ -21,10 +21,10 @@ def test_equal_scores_are_ordered_by_path_and_part():
     assert rank.best(spots)["a"].part == 1
 
 
-def test_a_note_scores_by_all_its_words_and_half_its_best_passage():
+def test_a_note_scores_by_all_its_words_and_its_best_passage():
     whole = [Spot("a", 0, 4.0, 0), Spot("b", 0, 5.0, 1)]
     passages = [Spot("a", 1, 6.0, 2), Spot("a", 2, 3.0, 3), Spot("c", 0, 1.0, 4)]
-    assert rank.by_words(whole, passages) == {"a": 7.0, "b": 5.0, "c": 0.5}
+    assert rank.by_words(whole, passages) == {"a": 10.0, "b": 5.0, "c": 1.0}
 
 
 def test_a_full_pool_ends_at_the_first_that_is_left_out():

@@ -8,7 +8,8 @@ note also carries all words of the note.
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -188,8 +189,10 @@ def index_words(table: Any) -> None:
     from lancedb.index import FTS
 
     config = FTS(with_position=False, stem=True, remove_stop_words=False, ascii_folding=True)
-    for column in ("words", "whole"):
-        table.create_index(column, config=config, replace=True)
+    with ThreadPoolExecutor(1, "quorra-whole") as beside:
+        whole = beside.submit(table.create_index, "whole", config=config, replace=True)
+        table.create_index("words", config=config, replace=True)
+        whole.result()
 
 
 def index_paths(table: Any) -> None:
@@ -209,9 +212,21 @@ def words(table: Any, column: str, query: str, limit: int, every: bool = False) 
         match: Any = MatchQuery
         asked = match(query, column, operator=FullTextOperator.AND)
     search = table.search(asked, query_type="fts", fts_columns=None if every else column).with_row_id(True)
-    found = search.select(["path", "part", "_score"]).limit(limit).to_arrow()
+    search = search.select(["path", "part", "_score"])
+    found = _sure(lambda most: search.limit(most).to_arrow(), "_score", limit)
     columns = (found[name].to_pylist() for name in ("path", "part", "_score", "_rowid"))
     return [Spot(*each) for each in zip(*columns, strict=True)]
+
+
+def _sure(ask: Callable[[int], pa.Table], column: str, limit: int) -> pa.Table:
+    """Leaves out the last of a full answer that score the same, as chance decides which of them are in it."""
+    found = ask(limit)
+    scores = found[column].to_pylist()
+    if len(scores) < limit:
+        return found
+    if scores[0] == scores[-1]:
+        return _sure(ask, column, limit * 8)
+    return found.slice(0, scores.index(scores[-1]))
 
 
 def near(table: Any, shelf: Shelf, vector: Vectors, limit: int) -> Field:
@@ -221,7 +236,8 @@ def near(table: Any, shelf: Shelf, vector: Vectors, limit: int) -> Field:
     query = table.search(vector, vector_column_name="vector", query_type="vector").distance_type("cosine")
     if shelf.trained:
         query = query.nprobes(PROBES)
-    found = query.with_row_id(True).select(["path", "part", "vector", "_distance"]).limit(limit).to_arrow()
+    query = query.with_row_id(True).select(["path", "part", "vector", "_distance"])
+    found = _sure(lambda most: query.limit(most).to_arrow(), "_distance", limit)
     flat = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
     places = list(zip(found["path"].to_pylist(), found["part"].to_pylist(), strict=True))
     return Field(places, found["_rowid"].to_pylist(), flat.reshape(-1, len(vector)))
