@@ -3,9 +3,10 @@
 import re
 from collections.abc import Callable, Sequence
 
-from quorra.agent.reading.reader import Reading, known, read
+from quorra.agent.reading.quantity import NUMERALS
+from quorra.agent.reading.reader import Reading, implied, known, read
 from quorra.agent.reading.sentences import Source
-from quorra.agent.reading.words import Word, words
+from quorra.agent.reading.words import Word, content, empty, members, words
 from quorra.agent.verifiers import about
 from quorra.agent.verifiers.about import Question
 
@@ -38,6 +39,12 @@ _CUES: tuple[tuple[str, Callable[[Source, Reading], bool]], ...] = (
     ),
 )
 _COUNTED = re.compile(r"\bhow many (?:\w+ly )?([a-z]+)", re.IGNORECASE)
+_COMPOUND = re.compile(r"(?P<thing>\b[a-z]+-[a-z]+\b)")
+_THING = re.compile(
+    r"\b(?:which|how many|what(?: is| are|'s)?(?: the)?(?: (?:number|name|colour|kind|type|amount|cost|price) of)?)"
+    r"(?: (?:the|our|my|your|a))?(?: \w+'s)? (?P<thing>[a-z]+(?: [a-z]+)?)\b",
+    re.IGNORECASE,
+)
 _META = re.compile(r"^This (?:note|page|file)\b|^(?:See|More)\b.{0,60}$")
 
 
@@ -77,12 +84,23 @@ def meta(source: Source) -> bool:
     return bool(_META.match(source.plain))
 
 
-def strangers(question: str, sources: Sequence[Source]) -> list[Word]:
-    """Gives the names in a question that no passage knows."""
-    there = frozenset(word.stem for source in sources for text in (source.plain, source.about) for word in words(text))
+def strangers(question: str, sources: Sequence[Source]) -> list[str]:
+    """Gives what a question names and no passage knows: names, compounds, and the very thing that it asks for."""
+    texts = [text for source in sources for text in (source.plain, source.about)]
+    measured = implied(one for source in sources for one in read(source.plain).quantities)
+    there = frozenset(word.stem for text in texts for word in words(text)) | measured
     first = {match.start() for match in re.finditer(r"(?<=[.?!] )\w|^\w", question.strip())}
-    return [
-        word
-        for word in read(question).content
-        if word.capital and len(word.text) > 1 and word.start not in first and not known(word.stem, there)
-    ]
+    found = [word.text for word in read(question).content if _name(word, first) and not known(word.stem, there)]
+    for match in (*_COMPOUND.finditer(question), *_THING.finditer(question)):
+        parts = [
+            word.stem for word in content(match["thing"]) if word.stem not in empty() and word.lower not in NUMERALS
+        ]
+        typed = any(word.lower in members("type") for word in words(match["thing"]))
+        if parts and not typed and not any(known(part, there) for part in parts):
+            found.append(match["thing"])
+    return found
+
+
+def _name(word: Word, first: set[int]) -> bool:
+    inside = any(letter.isupper() for letter in word.text[1:])
+    return inside or (word.capital and len(word.text) > 1 and word.start not in first)
