@@ -41,7 +41,7 @@ class Vault(_Table):
         parts = PurePosixPath(path).parts
         if PurePosixPath(path).is_absolute() or ".." in parts or "\0" in path:
             raise ValueError("it must lie inside the home")
-        if parts and parts[0] in OWN:
+        if parts and parts[0] in {*OWN, FILE}:
             raise ValueError(f"{parts[0]} is a folder of Quorra's own")
         return path
 
@@ -144,11 +144,13 @@ def find(start: Path) -> Path:
 def read(home: Path) -> Settings:
     """Reads ``quorra.toml``; raises SettingsError naming the key and the nearest known one."""
     file = home / FILE
+    if not file.is_file():
+        raise NoHome(f"There is no {FILE} in {home}.", "Make a home with: quorra init DIR")
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise NoHome(f"{file} can't be read: {error.strerror}.", "Make a home with: quorra init DIR") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingsError(f"{file} is not TOML: {error}.", "Mend the line it names.") from error
     return told(home.resolve(), table, file)
 

@@ -13,14 +13,22 @@ FACTS = "facts"
 
 def apply(change: ChangeSet, principal: str, ledger: Ledger) -> Outcome:
     """Commits a change that this principal may make, in their name whatever its origin claims."""
-    if principal != OWNER:
-        reason = f"{principal} may read but not write here; only the owner's changes are applied in this version."
-        return Refused("not_owner", reason)
+    refused = writer(principal)
+    if refused is not None:
+        return refused
     for edit in change.edits:
         refused = _place(edit.path, ledger.roots)
         if refused is not None:
             return refused
     return ledger.commit(replace(change, origin=replace(change.origin, principal=principal)))
+
+
+def writer(principal: str) -> Refused | None:
+    """Refuses a principal who may not write at all."""
+    if principal == OWNER:
+        return None
+    reason = f"{principal} may read but not write here; only the owner's changes are applied in this version."
+    return Refused("not_owner", reason)
 
 
 def _place(path: str, roots: tuple[str, ...]) -> Refused | None:

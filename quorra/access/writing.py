@@ -36,6 +36,10 @@ def note(library: Library, name: str, content: bytes, origin: Origin, expect: st
     ``expect`` is the blob that the file must still have on disk, empty where
     there may be none yet, None to overwrite whatever is there now.
     """
+    refused = gate.writer(origin.principal)
+    if refused is not None:
+        # Before anything is looked at: what a stranger's links lead to is told to nobody.
+        return _told(refused, ())
     name = _named(name)
     texts = library.texts
     path = texts.settings.inside(name)
@@ -61,6 +65,6 @@ def _told(done: Outcome, issues: tuple[Issue, ...]) -> Written:
 
 def _named(name: str) -> str:
     parts = name.split("/")
-    if "\0" in name or any(not part or part.startswith(".") for part in parts):
+    if not name.isprintable() or any(not part or part.startswith(".") for part in parts):
         raise BadName(name)
     return name if name.endswith(".md") else f"{name}.md"

@@ -1,11 +1,12 @@
 """Making a folder a ledger: what stands in the way, and the first commit."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from quorra.ledger.change import Origin, Outcome, Refused
+from quorra.ledger.change import Applied, Origin, Outcome, Refused
 from quorra.ledger.ledger import Ledger
 from quorra.ledger.plumbing.disk import Blocked
 from quorra.ledger.plumbing.process import Git, GitFailed
@@ -139,11 +140,36 @@ def init(
     refused = check(root)
     if refused is not None:
         return refused
-    root.mkdir(parents=True, exist_ok=True)
-    if not (root / ".git").exists():
-        from git import Repo
+    fresh = not (root / ".git").exists()
+    outcome: Outcome = Refused("disk", f"{root} can't be written.")
+    try:
+        outcome = _begin(root, files, owner, roots, origin, fresh)
+    except OSError as error:
+        outcome = Refused("disk", f"{error.filename or root}: {error.strerror}.")
+    finally:
+        if fresh and not isinstance(outcome, Applied):
+            # A repository of ours without a commit would only stand in the way of the next try.
+            shutil.rmtree(root / ".git", ignore_errors=True)
+    return outcome
 
-        Repo.init(root, initial_branch="main").close()
+
+def _begin(
+    root: Path,
+    files: Mapping[str, bytes],
+    owner: tuple[str, str],
+    roots: tuple[str, ...],
+    origin: Origin,
+    fresh: bool,
+) -> Outcome:
+    from git import GitCommandError, Repo
+
+    root.mkdir(parents=True, exist_ok=True)
+    if fresh:
+        try:
+            Repo.init(root, initial_branch="main").close()
+        except GitCommandError as error:
+            said = str(error.stderr).strip().removeprefix("stderr:").strip(" '\n")
+            return Refused("git", f"git can't make a repository in {root}: {said}")
     ledger = Ledger(root, roots, owner)
     try:
         _exclude(root, ledger)

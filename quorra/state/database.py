@@ -62,11 +62,17 @@ def open(path: Path, steps: Sequence[Migration] | None = None) -> sqlite3.Connec
         _migrate(connection, path, migrations() if steps is None else steps)
     except sqlite3.DatabaseError as error:
         connection.close()
-        raise StateError(f"{path} can't be opened: {error}.", "Bring it back from a backup.") from error
+        raise trouble(error, str(path)) from error
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def trouble(error: sqlite3.Error, what: str) -> StateError:
+    """Says what SQLite could not do, and what helps."""
+    helps = "Make room and try again." if "full" in str(error) else "Mend it, or bring it back from a backup."
+    return StateError(f"{what} can't be used: {error}.", helps)
 
 
 def _migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[Migration]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from quorra.errors import QuorraError
+from quorra.state.database import trouble
 
 MARK = "qk"
 
@@ -82,8 +83,11 @@ class Keys:
         self.database.close()
 
     def _ask(self, sql: str, *values: str) -> list[sqlite3.Row]:
-        with self._lock:
-            return self.database.execute(sql, values).fetchall()
+        try:
+            with self._lock:
+                return self.database.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise trouble(error, "The table of API keys") from error
 
 
 def _hash(secret: str) -> str:

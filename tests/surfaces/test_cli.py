@@ -220,3 +220,41 @@ def test_nothing_of_another_member_is_found_or_told(family: Path):
 def test_a_new_note_may_be_asked_for(home: Path):
     assert quorra("note", "household/boiler", "--expect", "", "--home", str(home), text="# X\n").code == 1
     assert (home / "vault/household/boiler.md").read_text() == BOILER
+
+
+def test_a_reader_may_not_probe_by_writing(family: Path):
+    text = "# A\n\nThis sentence links to [[members/tom/diary]] and to [[members/tom/nothing]].\n"
+    said = quorra("note", "household/new", "--as", "mira", "--home", str(family), text=text)
+    assert (said.code, said.fields["outcome"], said.fields["issues"]) == (1, "refused", [])
+
+
+def test_keys_are_the_owners(family: Path):
+    for words in (["keys", "create", "x"], ["keys", "list"], ["keys", "revoke", "x"]):
+        said = quorra(*words, "--as", "mira", "--home", str(family))
+        assert (said.code, said.fields["error"]["code"]) == (1, "not_owner")
+
+
+def test_a_terminal_is_not_commanded(home: Path):
+    (home / "vault" / "esc.md").write_text("# Walnuts\n\nwalnuts \x1b]52;c;ZXZpbA==\x07 here\n")
+    words = [sys.executable, "-m", "quorra", "search", "--mode", "words", "walnuts", "--home", str(home)]
+    subprocess.run([sys.executable, "-m", "quorra", "sync", "--home", str(home)], check=True, capture_output=True)
+    done = subprocess.run(words, capture_output=True, check=True)
+    (home / "vault" / "esc.md").unlink()
+    assert b"walnuts \\x1b]52;c" in done.stdout
+    assert b"\x1b" not in done.stdout
+
+
+def test_a_name_that_is_not_utf8_is_still_json(home: Path):
+    words = [sys.executable.encode(), b"-m", b"quorra", b"read", b"caf\xe9", b"--json", b"--home", str(home).encode()]
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert (done.returncode, json.loads(done.stdout.decode("utf-8"))["error"]["code"]) == (1, "no_note")
+
+
+def test_a_failed_init_leaves_nothing_in_the_way(tmp_path: Path):
+    place = tmp_path / "h"
+    place.mkdir()
+    (place / "facts").write_text("in the way")
+    assert quorra("init", str(place)).code == 1
+    assert not (place / ".git").exists()
+    (place / "facts").unlink()
+    assert quorra("init", str(place)).code == 0

@@ -53,7 +53,7 @@ def _hits(found: "Found") -> str:
     for hit in found.hits:
         where = f"{hit.path}:{hit.lines[0]}"
         heading = f"  {hit.heading}" if hit.heading else ""
-        lines.append(f"{click.style(where, bold=True)}{heading}\n    {' '.join(hit.text.split())[:200]}")
+        lines.append(f"{where}{heading}\n    {' '.join(hit.text.split())[:200]}")
     if found.pending:
         lines.append(f"({found.pending} passages are not embedded yet: quorra sync)")
     return "\n".join(lines)

@@ -1,5 +1,6 @@
 """The command ``quorra``: one file a family of verbs, loaded when its verb is called."""
 
+import os
 import sys
 from importlib import import_module
 
@@ -64,6 +65,8 @@ def main() -> None:
     except click.Abort:
         sys.exit(130)
     except BrokenPipeError:
+        # Whoever read has read enough; the flush at exit must not complain either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
 
 

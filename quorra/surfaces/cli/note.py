@@ -40,6 +40,8 @@ def read(call: Call, path: str) -> Result:
 @verb
 def note(call: Call, path: str, source: Path | None, message: str | None, expect: str | None) -> Result:
     """Write a note from a file or from stdin, as one commit."""
+    if not source and sys.stdin is None:
+        raise click.UsageError("There is no standard input; name a file with --from.")
     content = source.read_bytes() if source else sys.stdin.buffer.read()
     with call.open() as home:
         done = home.write(path, content, principal=call.principal, surface="cli", reason=message or "", expect=expect)

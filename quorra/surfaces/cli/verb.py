@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from quorra.home import Home
 
 DONE, FAILED, USAGE, AWAY = 0, 1, 2, 3
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 EXITS: Mapping[str, int] = {
     "busy": AWAY,
     "generation_failed": AWAY,
@@ -83,7 +85,7 @@ class Call:
 
     def say(self, line: str) -> None:
         """Tells a person how it goes, on stderr, so that stdout stays the answer's."""
-        click.echo(line, err=True)
+        click.echo(_safe(line), err=True)
 
 
 def verb(run: Callable[..., Result]) -> Callable[..., None]:
@@ -97,6 +99,7 @@ def verb(run: Callable[..., Result]) -> Callable[..., None]:
         call = Call(home, principal, as_json)
         try:
             result = run(call, **rest)
+            show(result, as_json)
         except QuorraError as error:
             fail(error, as_json)
         except BrokenPipeError:
@@ -105,7 +108,6 @@ def verb(run: Callable[..., Result]) -> Callable[..., None]:
             fail(Disk(error), as_json)
         except Exception as error:  # noqa: BLE001 - a person gets a sentence, never a traceback
             fail(Fault(error), as_json)
-        show(result, as_json)
         sys.exit(result.exit)
 
     return command
@@ -113,16 +115,30 @@ def verb(run: Callable[..., Result]) -> Callable[..., None]:
 
 def show(result: Result, as_json: bool) -> None:
     """Prints a result the way it was asked for."""
-    text = json.dumps(result.fields, ensure_ascii=False) if as_json else result.text
+    text = plain(result.fields) if as_json else _safe(result.text)
     if text:
         click.echo(text)
+
+
+def plain(fields: Mapping[str, Any]) -> str:
+    """Gives one JSON object; a name that is not UTF-8 is told by escapes."""
+    text = json.dumps(fields, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(fields)
+    return text
+
+
+def _safe(text: str) -> str:
+    """Makes visible what a terminal would obey: notes and file names may hold anything."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text).encode("utf-8", "backslashreplace").decode()
 
 
 def fail(error: QuorraError, as_json: bool) -> NoReturn:
     """Prints an error in its one form and exits with the code of the table."""
     if as_json:
-        body = {"code": error.code, "message": error.message, "next": error.next}
-        click.echo(json.dumps({"error": body}, ensure_ascii=False))
+        click.echo(plain({"error": {"code": error.code, "message": error.message, "next": error.next}}))
     else:
-        click.echo(" ".join(part for part in (error.message, error.next) if part), err=True)
+        click.echo(_safe(" ".join(part for part in (error.message, error.next) if part)), err=True)
     sys.exit(EXITS.get(error.code, FAILED))

@@ -30,28 +30,28 @@ class TooManyTries(QuorraError):
 
 
 class Attempts:
-    """Counts the different wrong secrets of each address; the same one again is a forgotten program, no guess."""
+    """Counts the different wrong secrets of each address; the same one again is a forgotten program, no guess.
+
+    A right secret is never made to wait: strangers at one address must not lock its people out.
+    """
 
     def __init__(self, most: int = 10, seconds: float = 60.0) -> None:
         self._most = most
         self._seconds = seconds
         self._wrong: dict[str, dict[bytes, float]] = {}
 
-    def check(self, address: str) -> None:
-        """Raises TooManyTries while an address has to wait."""
-        since = monotonic() - self._seconds
-        if sum(when > since for when in self._wrong.get(address, {}).values()) >= self._most:
-            raise TooManyTries
-
     def failed(self, address: str, secret: str) -> None:
-        """Remembers a wrong secret, and forgets what is old."""
+        """Remembers a wrong secret and forgets what is old; raises TooManyTries where an address has to wait."""
         now = monotonic()
+        waiting = sum(when > now - self._seconds for when in self._wrong.get(address, {}).values()) >= self._most
         self._wrong.setdefault(address, {})[_digest(secret)] = now
         for other, wrong in list(self._wrong.items()):
             fresh = {digest: when for digest, when in wrong.items() if when > now - self._seconds}
             self._wrong[other] = dict(list(fresh.items())[-2 * self._most :])
             if not fresh:
                 del self._wrong[other]
+        if waiting:
+            raise TooManyTries
 
 
 class Auth:
@@ -75,7 +75,6 @@ class Auth:
 
     def enter(self, token: str, address: str) -> str:
         """Uses the link up and gives the secret of a new session; raises SignedOut for any other token."""
-        self._attempts.check(address)
         if self._link is None or not secrets.compare_digest(_digest(token), self._link):
             self._attempts.failed(address, token)
             raise SignedOut
@@ -92,7 +91,6 @@ class Auth:
         if scheme.lower() != "bearer" or not key.strip():
             return None
         address = visitor.client.host if visitor.client else ""
-        self._attempts.check(address)
         principal = self._verify(key.strip())
         if principal is None:
             self._attempts.failed(address, key)

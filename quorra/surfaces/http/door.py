@@ -79,7 +79,8 @@ class Door:
 
     def _identify(self, scope: HTTPScope) -> None:
         visitor: ASGIConnection[Any, Any, Any, Any] = ASGIConnection(scope)
-        if self._hosts is not None and _name(visitor.headers.get("host", "")) not in self._hosts:
+        host = visitor.headers.get("host", "")
+        if not _port(host) or (self._hosts is not None and _name(host) not in self._hosts):
             raise WrongHost
         principal = self._auth.who(visitor)
         if principal is None and scope["path"] not in OPEN:
@@ -102,6 +103,12 @@ def _guarded(send: Send, started: Callable[[int], None]) -> Send:
 def _name(host: str) -> str:
     name, colon, port = host.rpartition(":")
     return (name if colon and port.isdigit() else host).strip("[]").lower()
+
+
+def _port(host: str) -> bool:
+    """Tells whether the port in a host header, if there is one, can be one."""
+    _, colon, port = host.rpartition(":")
+    return not colon or not port.isdigit() or int(port) < 1 << 16
 
 
 def _line(scope: HTTPScope, status: int, seconds: float) -> None:
