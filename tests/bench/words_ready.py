@@ -74,7 +74,7 @@ def _floors(root: Path, index: Index, beside: Path) -> dict[str, Callable[[], ob
         "markdown: events drained": parse.each(lambda part: parse.drain(part[1]), parts),
         "markdown: events listed": parse.each(lambda part: list(parse.pyromark.events_with_range(part[1])), parts),
         "words: LanceDB as it comes": lambda: build(beside / "a", rows, FTS()),
-        "words: without stop words or stems": lambda: build(beside / "b", rows, FTS(stem=False)),
+        "words: LanceDB with two workers": lambda: build(beside / "b", rows, FTS(num_workers=2)),
     }
 
 
