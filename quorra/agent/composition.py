@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from quorra.agent import prompt
 from quorra.agent.answer import Event
-from quorra.agent.prompt import NOTHING, Prompts
+from quorra.agent.prompt import Prompts
 from quorra.agent.reading.sentences import spans
 from quorra.agent.verifiers import claims
 from quorra.agent.verifiers.verify import Bound, Unbound, Verifier
@@ -71,7 +71,7 @@ def _write(messages: Sequence[Message], verifier: Verifier, writer: Writer) -> D
     running = writer.chat.generate(messages, max_tokens=writer.max_tokens, cancelled=writer.cancelled)
     try:
         for sentence in _sentences(_texts(running, draft, writer.emit)):
-            if claims.clean(sentence).upper().startswith(NOTHING):
+            if claims.nothing(sentence):
                 draft.nothing = True
                 break
             found = verifier.check(sentence, draft.lines[-1].text if draft.lines else "")
@@ -101,13 +101,29 @@ def _texts(running: Generation, draft: Draft, emit: Callable[[Event], None]) -> 
 
 
 def _sentences(texts: Iterator[str]) -> Iterator[str]:
-    """Cuts a stream into sentences; one is whole when the next has begun."""
+    """Cuts a stream into sentences, a bare “Yes.” with the one behind it; one is whole when the next has begun."""
     held = ""
     for text in texts:
         held += text
         while len(found := spans(held)) > 1:
-            start, end = found[0]
-            yield held[start:end]
+            end = _end(held, found)
+            if end is None:
+                break
+            yield held[found[0][0] : end]
             held = held[end:]
-    for start, end in spans(held):
-        yield held[start:end]
+    yield from _rest(held)
+
+
+def _rest(held: str) -> Iterator[str]:
+    while found := spans(held):
+        end = _end(held, found) or found[-1][1]
+        yield held[found[0][0] : end]
+        held = held[end:]
+
+
+def _end(held: str, found: Sequence[tuple[int, int]]) -> int | None:
+    """Gives where the first sentence that says something ends; None where that may still go on."""
+    for start, end in found[:-1]:
+        if not claims.hollow(held[start:end]):
+            return end
+    return None

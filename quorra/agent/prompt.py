@@ -9,8 +9,6 @@ from quorra.errors import QuorraError
 from quorra.index.found import Hit
 from quorra.inference.protocol import Message
 
-NOTHING = "NOT FOUND"
-
 
 class PromptAway(QuorraError):
     """A prompt file is in neither place, or can't be read."""

@@ -178,3 +178,17 @@ def test_the_rules_and_the_passages_are_not_evaluated_again(embedder):
     model.close()
     assert first.evaluated > 200
     assert second.evaluated < 40 < second.prompt - second.evaluated
+
+
+def test_a_bare_yes_belongs_to_what_follows(home, script):
+    question = "May glass go in the paper bin?"
+    no = "No. Glass must never go in the paper bin."
+    assert bare(put(home, question, script({question: no})).answer) == no
+    got = put(home, question, script({question: "Yes. Glass must never go in the paper bin."}))
+    assert got.outcome == "quoted"
+
+
+def test_a_model_may_say_in_its_own_way_that_it_found_nothing(home, script):
+    question = "What is the boiler's warranty period?"
+    got = put(home, question, script({question: "The passages do not mention a warranty."}))
+    assert got.outcome == "not_found"

@@ -7,13 +7,28 @@ from dataclasses import dataclass
 from quorra.agent.reading.reader import read
 from quorra.agent.reading.words import group, stops, words
 
-_MARK = re.compile(r"\s*\[\^?\d+(?:\s*[,;–-]\s*\d+)*\]")
+_PATH = r"[\w./-]+\.md"
+_MARK = re.compile(
+    r"\s*\[\^?\d+(?:\s*[,;–-]\s*\d+)*\]"
+    rf"|\s*[(\[]+(?:(?:source|see|from|cf|note)s?[:.]?\s*)?`?{_PATH}`?(?:[,;:#]\s*[^)\]]*)?[)\]]+",
+    re.IGNORECASE,
+)
+_NOTE = f"(?:{group('note')})"
+_OURS = "(?:the|your|my|these|this|our)"
 _OPENER = re.compile(
     r"^\s*(?:(?:according to|based on|as (?:stated|mentioned|noted|written) in|from|per|in) "
-    rf"(?:the|your|my|these|this|our) (?:\w+ ){{0,2}}(?:{group('note')})(?: (?:provided|given|above))?,?\s+"
-    rf"|(?:the|your) (?:{group('note')}) (?:says?|states?|shows?|mentions?)(?: that)?:?\s+"
+    rf"(?:{_OURS} (?:\w+ ){{0,2}}{_NOTE}(?: (?:provided|given|above))?|`?{_PATH}`?),?\s+"
+    rf"|(?:the|your) {_NOTE} (?:says?|states?|shows?|mentions?)(?: that)?:?\s+"
     r"|(?:sure|certainly|of course|okay|ok|great question|good question)[,.!:]?\s+"
     r"|here(?: is|'s) (?:the|your) answer:?\s+|answer:\s+)",
+    re.IGNORECASE,
+)
+_NOT = r"(?:do|does|did)(?: not|n['’]t)"
+_TELLS = "(?:say|mention|contain|answer|specify|state|tell|include)"
+_NOTHING = re.compile(
+    rf"^\W*not found\b|\b{_NOTE} {_NOT} (?:\w+ )?{_TELLS}\b|\bno information\b"
+    rf"|\b(?:is|are) not (?:mentioned|stated|given) in the {_NOTE}\b"
+    r"|\bi (?:could not|couldn['’]t|cannot|can['’]t|did not|didn['’]t) find\b",
     re.IGNORECASE,
 )
 _YES = re.compile(r"^\s*(yes|no)\b[,.!:;–—-]?\s*", re.IGNORECASE)
@@ -44,6 +59,17 @@ def clean(sentence: str) -> str:
     while (shorter := _OPENER.sub("", text)) != text:
         text = shorter
     return text.strip()
+
+
+def nothing(sentence: str) -> bool:
+    """Tells whether a model says that it found no answer."""
+    return bool(_NOTHING.search(sentence))
+
+
+def hollow(sentence: str) -> bool:
+    """Tells whether a sentence says nothing by itself, so that it belongs to the one behind it."""
+    reading = read(verdict(clean(f"{sentence} "))[1])
+    return not reading.content and not reading.quantities
 
 
 def unmarked(draft: str) -> str:
