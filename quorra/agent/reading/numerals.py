@@ -18,7 +18,7 @@ _CODE = re.compile(
     r"|\b\d+(?:\.\d+){2,}\b"
     r"|\b[A-Za-z][\w-]*\.(?:md|toml|py|json|jsonl|yaml|txt|pdf|db|gguf|lock)\b"
     r"|\b[A-Za-z]+_\w+\b"
-    r"|\b[A-Za-z]+-?\d[\w-]*\b|\b\d+-?[A-Za-z]+\d[\w-]*\b|\b\d+[A-Zb-fi-koqrtuwxyz]\b"
+    r"|\b\d+[A-Za-z]+-\d+\b|\b[A-Za-z]+-?\d[\w-]*\b|\b\d+-?[A-Za-z]+\d[\w-]*\b|\b\d+[A-Zb-fi-koqrtuwxyz]\b"
     r"|\b\d+(?:-\d+)+\b|\b\d+(?::\d+)+\b"
 )
 _DIGITS = r"\d{1,3}(?:[,  ’']\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"

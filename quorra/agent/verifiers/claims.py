@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from quorra.agent.reading.reader import read
-from quorra.agent.reading.words import group, stops, words
+from quorra.agent.reading.words import group, past, stops, words
 
 _PATH = r"[\w./-]+\.md"
 _MARK = re.compile(
@@ -105,7 +105,9 @@ def orders(text: str) -> bool:
 def leans(text: str) -> bool:
     """Tells whether a claim has no subject of its own."""
     first = next(iter(words(text)), None)
-    return bool(_PRONOUN.match(text)) or first is None or bool(_VERB.match(first.lower))
+    if first is None or _PRONOUN.match(text) or _VERB.match(first.lower):
+        return True
+    return first.lower in past() or (first.lower.endswith("ed") and not first.capital)
 
 
 def splittings(text: str, most: int = 4) -> Iterator[list[str]]:

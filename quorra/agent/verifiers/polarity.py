@@ -19,7 +19,7 @@ _PRONOUN = re.compile(
 _STRONG = re.compile(
     rf"[;()—–]|:\s|\.\s|\b(?:{group('turn')})\b"
     rf"|,?\s+\b(?:and|then)\b(?=\s+(?:\w+\s+){{0,3}}?(?:{group('aux')}|not|never|no|\w+n['’]t)\b)"
-    rf"|,\s+(?=(?:{group('own')}|not|never|and|or|so)\b)",
+    rf"|,\s+(?=(?:{group('own')}|not|never|no|nothing|nobody|none|and|or|so)\b)",
     re.IGNORECASE,
 )
 _CLASSES = ("must", "may", "doubt", "only", "all", "some", "cause", "past", "future")
@@ -123,7 +123,13 @@ def _against(unit: Unit, theirs: tuple[Unit, ...], *, turned: bool) -> bool:
     denied = [mark for mark in said if not any(other.holds(mark) for other in theirs if not other.negative)]
     if not said:
         return unit.negative and not any(other.negative for other in theirs)
-    return not denied if unit.negative else bool(denied)
+    if not unit.negative:
+        return bool(denied)
+    return not denied or (near[0].negative and (_nays(unit.text) - _nays(near[0].text)) % 2 == 1)
+
+
+def _nays(text: str) -> int:
+    return len(_NEGATOR.findall(text))
 
 
 def _nearest(draft: str, theirs: tuple[Unit, ...]) -> Unit:

@@ -58,7 +58,7 @@ class Verifier:
         said, text = claims.verdict(claims.clean(sentence))
         found = self._bind(text, before)
         if isinstance(found, _Fault):
-            return Unbound(sentence, found.reason, found.depth >= _BESIDE)
+            return Unbound(sentence, found.reason, found.depth == _BESIDE)
         if said and self._wrong(said, found):
             return Unbound(sentence, f"“{said}” does not follow from the passage")
         return found
@@ -67,6 +67,8 @@ class Verifier:
         whole = self._claim(_claim(text, before))
         if isinstance(whole, Bound):
             return [whole]
+        if whole.depth == _AGAINST:
+            return whole
         for pieces in claims.splittings(text, _MOST):
             bound = self._pieces(pieces, before)
             if bound:
@@ -76,8 +78,9 @@ class Verifier:
     def _pieces(self, pieces: list[str], before: str) -> list[Bound]:
         bound: list[Bound] = []
         for piece in pieces:
-            one = self._claim(_claim(piece, before))
-            if isinstance(one, _Fault):
+            reading = read(piece)
+            one = self._claim(_claim(piece, before)) if len(reading.content) + len(reading.quantities) > 1 else None
+            if not isinstance(one, Bound):
                 return []
             bound.append(one)
             before = before if claims.leans(piece) else piece
@@ -114,7 +117,7 @@ class Verifier:
         strays = one.whole and self._strays(reading, one)
         wrong = _ELSE if strays or self._usurped(reading, one) else self._meaning(reading, one)
         if wrong:
-            return _Fault(wrong, 4)
+            return _Fault(wrong, 4 if unknown else _AGAINST)
         faults = [self._off(part, reading, unknown, one) for part in self._question.parts]
         return None if None in faults else max((each for each in faults if each), key=lambda each: each.depth)
 
@@ -123,6 +126,7 @@ class Verifier:
         if one.whole and not _reaches(reading, one):
             return _Fault("no passage speaks of it", 0)
         lost = [each for each in reading.quantities if not self._stated(each, reading, one)]
+        lost = lost or _repeated(reading, one)
         if lost:
             return _Fault(f"“{lost[0].text}” is not stated there", 1)
         absent = [name for name in sorted(reading.names) if not _named(name, one)]
@@ -220,6 +224,9 @@ class Verifier:
 
 
 _BESIDE = 5
+"""How deep a claim came that a sentence carries, but that answers something else."""
+_AGAINST = 6
+"""How deep one came whose every word a sentence has, but which says something else of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +253,17 @@ def _reaches(reading: Reading, one: Candidate) -> bool:
     if reading.quantities:
         return any(carries(other, each) for each in reading.quantities for other in one.own.quantities)
     return bool(reading.keys & one.own.keys)
+
+
+def _repeated(reading: Reading, one: Candidate) -> list[Quantity]:
+    """Gives statements that a claim makes twice and the source once, where the source has another in that place."""
+    found = []
+    for each in reading.quantities:
+        said = sum(other.mark == each.mark for other in reading.quantities)
+        held = [other for other in one.reading.quantities if other.kind == each.kind]
+        if said > 1 and sum(carries(other, each) for other in held) < said <= len(held):
+            found.append(each)
+    return found
 
 
 def _named(name: str, one: Candidate) -> bool:
