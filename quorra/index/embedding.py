@@ -36,13 +36,13 @@ def run(
         manifest = _adopt(writer, embedder)
     embedded = reused = 0
     for place in sorted(manifest.shelves):
+        table = writer.tables.read(manifest.shelves[place])
         lacking = _lacking(writer, manifest, place)
         known = writer.cache.get(embedder.name, lacking)
         if known:
             reused += sum(len(lacking[key]) for key in known)
             manifest = _add(writer, place, embedder, known)
         left = {key: rows[0] for key, rows in lacking.items() if key not in known}
-        table = writer.tables.read(manifest.shelves[place])
         for vectors in _batches(writer, embedder, table, left, until):
             embedded += len(vectors)
             manifest = _add(writer, place, embedder, vectors)

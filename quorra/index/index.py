@@ -8,7 +8,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from quorra import metrics
 from quorra.access.window import Window
+from quorra.errors import QuorraError
 from quorra.index import catch_up, embedding
 from quorra.index.found import Found, Mode
 from quorra.index.intake import plan
@@ -17,7 +19,7 @@ from quorra.index.search import Searcher
 from quorra.index.store import catalogue
 from quorra.index.store.cache import Cache
 from quorra.index.store.catalogue import Document
-from quorra.index.store.manifest import IndexBusy, Manifest
+from quorra.index.store.manifest import IndexBroken, IndexBusy, Manifest
 from quorra.inference.protocol import Embedder
 from quorra.ledger.change import Snapshot
 
@@ -65,6 +67,7 @@ class Index:
         self._writer = catch_up.Writer(folder, Cache(cache), source, steps)
         self._running: threading.Thread | None = None
         self._starting = threading.Lock()
+        self._failed: str | None = None
 
     def catch_up(self, *, wait: float | None = None, rebuild: bool = False, snapshot: Snapshot | None = None) -> Report:
         """Brings words, links and known vectors up to what is on disk; embeds nothing.
@@ -77,9 +80,19 @@ class Index:
         manifest = self.manifest()
         reused = 0
         if rebuild or not plan.current(manifest, snapshot):
-            manifest, reused = self._writer.run(snapshot, wait, rebuild)
+            manifest, reused = self._run(snapshot, wait, rebuild)
         assert manifest is not None
         return _report(manifest, 0, reused, perf_counter() - start)
+
+    def _run(self, snapshot: Snapshot, wait: float | None, rebuild: bool) -> tuple[Manifest, int]:
+        """Catches up; what can't be read of the index is made anew, once."""
+        try:
+            return self._writer.run(snapshot, wait, rebuild)
+        except (IndexBroken, RuntimeError) as error:
+            metrics.count("index_broken_total")
+            if rebuild:
+                raise IndexBroken(error) from error
+        return self._run(snapshot, wait, True)
 
     def embed(self, *, seconds: float | None = None, progress: Callable[[str], None] = lambda _: None) -> Report:
         """Embeds pending passages, all of them or for about ``seconds``; what the cache knows is not embedded again."""
@@ -125,10 +138,17 @@ class Index:
         if manifest is None:
             return Found(None, self._source.behind(None, snapshot.head) if snapshot else 0, 0, ())
         behind = 0
-        if snapshot is not None and manifest.commit != snapshot.head:
+        if snapshot is not None and not plan.current(manifest, snapshot):
             behind = self._source.behind(manifest.commit, snapshot.head)
-        found = self._searcher.run(manifest, question, k, mode, window, per_note)
-        return replace(found, behind=behind)
+            behind += len(dict(snapshot.dirty).items() ^ dict(manifest.dirty).items())
+        try:
+            found = self._searcher.run(manifest, question, k, mode, window, per_note)
+        except (IndexBroken, RuntimeError) as error:
+            if not wait:
+                raise IndexBroken(error) from error
+            self.catch_up(rebuild=True)
+            return self.search(question, k=k, mode=mode, window=window, per_note=per_note, wait=0.0)
+        return replace(found, behind=behind, reason=found.reason or self._failed)
 
     def manifest(self) -> Manifest | None:
         """Reads the last published manifest."""
@@ -178,9 +198,13 @@ class Index:
 
     def _quietly(self, snapshot: Snapshot) -> None:
         try:
-            self._writer.run(snapshot, 30.0)
+            self._run(snapshot, 30.0, False)
+            self._failed = None
         except IndexBusy:
             return
+        except (QuorraError, OSError):
+            # The answer comes from what was published last, and says that it does.
+            self._failed = "catch_up_failed"
 
 
 def _report(manifest: Manifest, embedded: int, reused: int, seconds: float) -> Report:

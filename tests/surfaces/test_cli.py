@@ -258,3 +258,23 @@ def test_a_failed_init_leaves_nothing_in_the_way(tmp_path: Path):
     assert not (place / ".git").exists()
     (place / "facts").unlink()
     assert quorra("init", str(place)).code == 0
+
+
+def test_a_damaged_index_is_made_again(tmp_path: Path):
+    assert quorra("init", str(tmp_path), "--empty").code == 0
+    quorra("note", "a", "--home", str(tmp_path), text="# A\n\nThe zither lies in the attic.\n")
+    find = ["search", "--mode", "words", "zither", "--home", str(tmp_path)]
+    assert quorra(*find).fields["hits"]
+    index = tmp_path / ".quorra" / "index"
+    damages = [
+        lambda: [file.write_bytes(b"") for file in index.glob("catalogue-*.duckdb")],
+        lambda: [file.write_bytes(b"junk") for file in index.glob("tables/*/data/*")],
+        lambda: (index / "manifest.json").write_text('{"format": 1, "zzz": [' * 1000),
+        lambda: (index / "manifest.json").write_text("[]"),
+        lambda: [file.write_bytes(b"junk") for file in tmp_path.glob(".quorra/cache/vectors.db")],
+    ]
+    for number, damage in enumerate(damages):
+        damage()
+        (tmp_path / "vault" / "b.md").write_text(f"# B\n\nNothing of note, number {number}.\n")
+        assert quorra("sync", "--home", str(tmp_path)).fields["documents"] == 3
+        assert quorra(*find).fields["hits"][0]["path"] == "a.md"

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -43,12 +44,10 @@ def all(texts: Iterable[Text], cache: Cache) -> Prepared:
     if len(first) < _MANY:
         return some(first, cache)
     chunks = _Chunks(chain(first, texts))
-    done: dict[int, Prepared] = {}
-    beside = threading.Thread(target=_beside, args=(chunks, cache, done), name="quorra-prepare")
-    beside.start()
-    for number, chunk in chunks:
-        done[number] = some(chunk, cache)
-    beside.join()
+    with ThreadPoolExecutor(1, "quorra-prepare") as pool:
+        beside = pool.submit(_beside, chunks, cache)
+        done = {number: some(chunk, cache) for number, chunk in chunks}
+        done |= beside.result()
     return _joined([done[number] for number in sorted(done)])
 
 
@@ -71,14 +70,16 @@ class _Chunks:
             yield number, chunk
 
 
-def _beside(chunks: _Chunks, cache: Cache, done: dict[int, Prepared]) -> None:
+def _beside(chunks: _Chunks, cache: Cache) -> dict[int, Prepared]:
     """Lets a second process prepare chunks; if it dies, this thread goes on without it."""
+    done: dict[int, Prepared] = {}
     words = [sys.executable, "-c", _WORKER, _PLACE, str(cache.folder)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
         assert child.stdin is not None
         assert child.stdout is not None
         for number, chunk in chunks:
             done[number] = _sent(chunk, child.stdin, child.stdout) or some(chunk, cache)
+    return done
 
 
 def _sent(chunk: list[Text], there: IO[bytes], back: IO[bytes]) -> Prepared | None:

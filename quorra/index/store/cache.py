@@ -6,11 +6,15 @@ import hmac
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from quorra.errors import QuorraError
 
 Vectors = npt.NDArray[np.float32]
 _AT_ONCE = 500
@@ -24,8 +28,11 @@ class Cache:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        self._keyed = hmac.new(_secret(folder / "key"), digestmod=hashlib.sha256)
+
+    @cached_property
+    def _keyed(self) -> hmac.HMAC:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return hmac.new(_secret(self.folder / "key"), digestmod=hashlib.sha256)
 
     def key(self, text: str) -> bytes:
         """Gives the keyed hash of a text, which tells nothing to who lacks the home's key."""
@@ -53,29 +60,48 @@ class Cache:
         with self._base() as base:
             base.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
-    def _base(self) -> "_Open":
-        return _Open(self.folder / "vectors.db")
-
-
-class _Open:
-    """A connection for one transaction, closed behind it."""
-
-    def __init__(self, file: Path) -> None:
-        self._base = sqlite3.connect(file, timeout=30)
-
-    def __enter__(self) -> sqlite3.Connection:
-        self._base.execute("PRAGMA journal_mode = WAL")
-        self._base.execute("PRAGMA secure_delete = ON")
-        self._base.execute("PRAGMA synchronous = NORMAL")
-        self._base.execute(_TABLE)
-        return self._base
-
-    def __exit__(self, kind: object, *_: object) -> None:
+    @contextmanager
+    def _base(self) -> Iterator[sqlite3.Connection]:
+        """Opens the file for one transaction; one that is damaged is begun anew. Raises CacheAway."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file = self.folder / "vectors.db"
         try:
-            if kind is None:
-                self._base.commit()
+            base = _opened(file)
+        except sqlite3.OperationalError as error:
+            raise CacheAway(file, error) from error
+        except sqlite3.DatabaseError:
+            for left in self.folder.glob("vectors.db*"):
+                left.unlink()
+            base = _opened(file)
+        try:
+            with base:
+                yield base
+        except sqlite3.Error as error:
+            raise CacheAway(file, error) from error
         finally:
-            self._base.close()
+            base.close()
+
+
+class CacheAway(QuorraError):
+    """The cache of vectors can't be read or written."""
+
+    code = "cache_away"
+
+    def __init__(self, file: Path, error: sqlite3.Error) -> None:
+        super().__init__(f"{file}: {error}.", "Make room, or remove the file: it is only a cache.")
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    base = sqlite3.connect(file, timeout=30)
+    try:
+        base.execute("PRAGMA journal_mode = WAL")
+        base.execute("PRAGMA secure_delete = ON")
+        base.execute("PRAGMA synchronous = NORMAL")
+        base.execute(_TABLE)
+    except sqlite3.Error:
+        base.close()
+        raise
+    return base
 
 
 def _secret(file: Path) -> bytes:

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quorra.index.store.manifest import IndexBroken
+
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
@@ -63,25 +65,33 @@ class Editor:
         """Writes generation ``new`` as ``old`` without the notes ``gone`` and with rows added.
 
         Gives the number of documents and of their problems. What a writer that died
-        has left goes first: DuckDB would replay its write-ahead log.
+        has left goes first: DuckDB would replay its write-ahead log. Raises IndexBroken.
         """
+        import duckdb
+
         fresh = self._folder / f"{new}.part"
         for left in self._folder.glob("catalogue-*.part*"):
             left.unlink()
         if old:
             shutil.copyfile(self._folder / old, fresh)
         place = str(fresh).replace("'", "''")
-        self._base.execute(f"ATTACH '{place}' AS fresh")
         try:
+            self._base.execute(f"ATTACH '{place}' AS fresh")
             self._base.execute("USE fresh")
             counted = self._edited(bool(old), gone, added)
             self._base.execute("USE memory")
             self._base.execute("DETACH fresh")
+        except duckdb.Error as error:
+            self._forget()
+            raise IndexBroken(error) from error
         except BaseException:
-            self.__dict__.pop("_base").close()
+            self._forget()
             raise
         os.replace(fresh, self._folder / new)
         return counted
+
+    def _forget(self) -> None:
+        self.__dict__.pop("_base").close()
 
     def _edited(self, there: bool, gone: Sequence[str], added: Rows) -> tuple[int, int]:
         import pyarrow as pa
@@ -108,11 +118,14 @@ class Editor:
 
 
 def query(file: Path, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-    """Runs one read-only query on a generation."""
+    """Runs one read-only query on a generation; raises IndexBroken."""
     import duckdb
 
-    with duckdb.connect(str(file), read_only=True, config={"threads": 1}) as base:
-        return base.execute(sql, list(parameters)).fetchall()
+    try:
+        with duckdb.connect(str(file), read_only=True, config={"threads": 1}) as base:
+            return base.execute(sql, list(parameters)).fetchall()
+    except duckdb.Error as error:
+        raise IndexBroken(error) from error
 
 
 def documents(file: Path) -> list[Document]:

@@ -8,7 +8,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
 
 from quorra.errors import QuorraError
 
@@ -17,10 +20,28 @@ FILE = "manifest.json"
 KEEP = 3600.0
 
 
+PATIENCE = 300.0
+
+
 class IndexBusy(QuorraError):
     """Another process holds the index's lock for longer than the caller waits."""
 
     code = "index_busy"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"Another process is writing the index in {folder}.", "Try again in a moment.")
+
+
+class IndexBroken(QuorraError):
+    """What is on disk of the index can't be read or written; it is derived, and can be made again."""
+
+    code = "index_broken"
+
+    def __init__(self, why: Exception) -> None:
+        super().__init__(
+            f"The index can't be used ({type(why).__name__}).",
+            "See that the disk has room, then: rm -r .quorra/index and quorra sync",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +113,15 @@ class Manifest:
 def read(folder: Path, recipe: str) -> Manifest | None:
     """Reads the last published manifest; None where there is none that this version understands."""
     try:
-        table = json.loads((folder / FILE).read_bytes())
-    except (OSError, ValueError):
+        found = _shape().validate_json((folder / FILE).read_bytes())
+    except (OSError, ValidationError):
         return None
-    if not isinstance(table, dict) or table.get("format") != FORMAT or table.get("recipe") != recipe:
-        return None
-    shelves = {name: Shelf(**shelf) for name, shelf in table.pop("shelves").items()}
-    return Manifest(**table, shelves=shelves)
+    return found if found.format == FORMAT and found.recipe == recipe else None
+
+
+@cache
+def _shape() -> TypeAdapter[Manifest]:
+    return TypeAdapter(Manifest)
 
 
 def publish(folder: Path, manifest: Manifest) -> None:
@@ -113,40 +136,35 @@ def publish(folder: Path, manifest: Manifest) -> None:
 
 @contextmanager
 def locked(folder: Path, wait: float | None = None) -> Iterator[None]:
-    """Holds the writers' lock; raises IndexBusy after ``wait`` seconds, waits for ever with None."""
+    """Holds the writers' lock; raises IndexBusy after ``wait`` seconds, five minutes with None."""
     folder.mkdir(parents=True, exist_ok=True)
     file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    until = time.monotonic() + (PATIENCE if wait is None else wait)
     try:
-        _take(file, folder, wait)
+        while not _taken(file):
+            if time.monotonic() >= until:
+                raise IndexBusy(folder)
+            time.sleep(0.01)
         yield
     finally:
         os.close(file)
 
 
-def _take(file: int, folder: Path, wait: float | None) -> None:
-    if wait is None:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        return
-    until = time.monotonic() + wait
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                raise IndexBusy(
-                    f"Another process is writing the index in {folder}.", "Try again in a moment."
-                ) from None
-            time.sleep(0.01)
+def _taken(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def generation(folder: Path) -> int:
     """Gives the number of the last generation, of whatever format; 0 where there is none."""
     try:
         table = json.loads((folder / FILE).read_bytes())
-    except (OSError, ValueError):
+        return int(table["generation"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return 0
-    return int(table.get("generation", 0)) if isinstance(table, dict) else 0
 
 
 def sweep(folder: Path, manifest: Manifest) -> None:

@@ -8,6 +8,7 @@ note also carries all words of the note.
 
 import hashlib
 import re
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import pyarrow as pa
 
 from quorra.index.rank import Field, Spot, Vectors
 from quorra.index.store import lance
-from quorra.index.store.manifest import Shelf
+from quorra.index.store.manifest import IndexBroken, Shelf
 
 PASSAGES = pa.schema(
     [
@@ -51,16 +52,25 @@ class Tables:
         self._folder = folder
         self._base: Any = None
         self._open: dict[tuple[str, int], Any] = {}
+        self._lock = threading.RLock()
 
     def read(self, shelf: Shelf) -> Any:
-        """Opens a table at the version that belongs to a manifest."""
+        """Opens a table at the version that belongs to a manifest; raises IndexBroken."""
         key = (shelf.table, shelf.version)
-        table = self._open.get(key)
-        if table is None:
+        with self._lock:
+            table = self._open.get(key)
+            if table is None:
+                table = self._at(shelf)
+                self._open = {old: kept for old, kept in self._open.items() if old[0] != shelf.table}
+                self._open[key] = table
+        return table
+
+    def _at(self, shelf: Shelf) -> Any:
+        try:
             table = self._connect().open_table(shelf.table)
             table.checkout(shelf.version)
-            self._open = {old: kept for old, kept in self._open.items() if old[0] != shelf.table}
-            self._open[key] = table
+        except (RuntimeError, ValueError, OSError) as error:
+            raise IndexBroken(error) from error
         return table
 
     def write(self, shelf: Shelf) -> Any:
@@ -77,6 +87,10 @@ class Tables:
         return self._connect().create_table(name, schema=schema)
 
     def _connect(self) -> Any:
+        with self._lock:
+            return self._connected()
+
+    def _connected(self) -> Any:
         if self._base is None:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._base = lance.lancedb().connect(str(self._folder))

@@ -7,7 +7,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -69,19 +69,18 @@ class Call:
     home: Path | None
     principal: str
     json: bool
+    after: ExitStack
 
     @contextmanager
     def open(self) -> Iterator["Home"]:
-        """Opens the home for the length of a verb."""
+        """Opens the home; it is closed after the result is shown, as that may take longer than finding it."""
         from quorra import settings
         from quorra.home import Home
 
         where = self.home if self.home is not None else settings.find(Path.cwd())
         home = Home.open(settings.read(where.absolute()), key=os.environ.get("QUORRA_MODEL_KEY", ""))
-        try:
-            yield home
-        finally:
-            home.close()
+        self.after.callback(home.close)
+        yield home
 
     def say(self, line: str) -> None:
         """Tells a person how it goes, on stderr, so that stdout stays the answer's."""
@@ -96,10 +95,10 @@ def verb(run: Callable[..., Result]) -> Callable[..., None]:
     @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
     @functools.wraps(run)
     def command(home: Path | None, principal: str, as_json: bool, **rest: Any) -> None:
-        call = Call(home, principal, as_json)
         try:
-            result = run(call, **rest)
-            show(result, as_json)
+            with ExitStack() as after:
+                result = run(Call(home, principal, as_json, after), **rest)
+                show(result, as_json)
         except QuorraError as error:
             fail(error, as_json)
         except BrokenPipeError:
