@@ -2,8 +2,8 @@
 
 Every folder of ``liar_sets`` is a made-up household's vault with questions,
 truthful answers (verbatim, paraphrased, joined from two notes) and lies in seven
-ways; ``extra`` holds other ways of lying. ``heldout`` was written last and
-nothing was changed to please it. ``--all`` asks every answer there is instead of two hundred.
+ways; ``extra`` holds other ways of lying. ``heldout`` was written after the rules
+and looked at last. ``--all`` asks every answer there is instead of two hundred.
 """
 
 import argparse
@@ -141,12 +141,12 @@ def main() -> int:
     tried = Counter(one.way for one in done if not one.true)
     held = {one: was for one, was in done.items() if one.folder == "heldout"}
     shares(held, "held out")
-    others = 0
+    others: dict[str, int] = {}
     if not options.quick:
-        others, _ = shares(judged(list(replies("extra")), verbose=options.verbose), "other ways")
+        others["other ways served"], _ = shares(judged(list(replies("extra")), verbose=options.verbose), "other ways")
     row = {"figure": "liar", "lies served": lies, "truths served": round(share, 3), "tried": dict(tried)}
     holds = lies == 0 and share >= 0.95 and all(tried[way] >= EACH for way in WAYS)
-    print(json.dumps({**row, "other ways served": others, "holds": holds}))
+    print(json.dumps({**row, **others, "holds": holds}))
     return 0 if holds else 1
 
 

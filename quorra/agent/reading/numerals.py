@@ -15,13 +15,13 @@ _CODE = re.compile(
     r"|(?<![\w-])--?[A-Za-z][\w-]*"
     r"|\+\d[\d ()/-]{5,}\d|\b0\d[\d ()/-]{4,}\d\b"
     r"|(?<!\w)[~.]?/?(?:[\w.-]+/)+[\w.-]*\w|(?<!\w)/[\w./-]*\w|(?<![\w.])\.[A-Za-z][\w.-]*\w"
-    r"|\b\d+(?:\.\d+){2,}\b"
+    r"|\b\d+(?:\.\d+){2,}\b|\b\d{2,5}(?:[ -]\d{2,5})*[ -]\d{4,}\b|\b[A-Za-z]+@\d+\b"
     r"|\b[A-Za-z][\w-]*\.(?:md|toml|py|json|jsonl|yaml|txt|pdf|db|gguf|lock)\b"
     r"|\b[A-Za-z]+_\w+\b"
     r"|\b\d+[A-Za-z]+-\d+\b|\b[A-Za-z]+-?\d[\w-]*\b|\b\d+-?[A-Za-z]+\d[\w-]*\b|\b\d+[A-Zb-fi-koqrtuwxyz]\b"
     r"|\b\d+(?:-\d+)+\b|\b\d+(?::\d+)+\b"
 )
-_DIGITS = r"\d{1,3}(?:[,  ’']\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"
+_DIGITS = r"\d{1,3}(?:[,  ’']\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,]\d+)?"
 _RANGE = re.compile(rf"(?P<low>{_DIGITS})\s*(?:–|-|to|and|or)\s*(?P<high>{_DIGITS})", re.IGNORECASE)
 _PLAIN = re.compile(_DIGITS)
 _SPELT = "|".join(sorted(NUMERALS, key=len, reverse=True))
@@ -77,7 +77,7 @@ def _codes(text: str) -> Iterator[Quantity]:
             continue
         if re.fullmatch(r"\d+[A-Za-z]+", match[0]) and match[0].lstrip("0123456789").lower() in units():
             continue
-        folded = re.sub(r"[\s()]", "", match[0]).lower() if match[0][0] in "+0" else match[0].lower()
+        folded = re.sub(r"[\s()]", "", match[0]).lower()
         yield Quantity("code", folded, match.start(), match.end(), match[0])
 
 

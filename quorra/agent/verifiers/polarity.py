@@ -12,6 +12,8 @@ from quorra.agent.reading.words import Word, contrasts, group, members, past, st
 from quorra.agent.verifiers import claims
 
 _NEGATOR = re.compile(rf"\b(?:{group('no')})\b", re.IGNORECASE)
+_NOT_ONLY = re.compile(r"\bnot (?:only|just)\b", re.IGNORECASE)
+_DENIED = re.compile(r"\b(?:not|never)\s+(?:\w+\s+)?\w+\W*$|\w+n['’]t\s+(?:\w+\s+)?\w+\W*$", re.IGNORECASE)
 _EXCEPTION = re.compile(rf"\b(?:{group('except')})\b", re.IGNORECASE)
 _PRONOUN = re.compile(
     r"\W*(?:(?:and|but|so|because|since|as|if|when)\s+)?(it|they|those|these|that|he|she|them)\b", re.IGNORECASE
@@ -62,7 +64,7 @@ def units(text: str) -> tuple[Unit, ...]:
 
 def _meant(text: str, *, thing: bool) -> frozenset[str]:
     """Guesses what a pronoun after a stretch stands for: its subject and, for a thing, its last word."""
-    last = [word.stem for word in read(text).content][-1:] if thing else []
+    last = [word.stem for word in read(text).content][-1:] if thing and not _DENIED.search(text) else []
     return frozenset(last) | (frozenset() if claims.orders(text) else claims.subject(text))
 
 
@@ -102,6 +104,8 @@ def disagrees(draft: str, source: str) -> str | None:
     """Says in a few words how a draft's yes and no differ from its source's; None where they agree."""
     if excepts(source) and not excepts(draft):
         return "an exception is dropped"
+    if bool(_NOT_ONLY.search(draft)) != bool(_NOT_ONLY.search(source)):
+        return "it says the opposite"
     turned = turned_round(draft, source)
     if turned and not opposites(words(draft), words(source)):
         return "it turns the relation round"

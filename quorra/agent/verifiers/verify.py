@@ -92,7 +92,7 @@ class Verifier:
             together = [piece for piece, one in zip(pieces, bound, strict=True) if one.source is source]
             whole = read(" and ".join(together))
             fitting = [one for one in self._candidates if one.source is source]
-            if len(together) > 1 and all(self._meaning(whole, one) for one in fitting):
+            if len(together) > 1 and all(_repeated(whole, one) or self._meaning(whole, one) for one in fitting):
                 return True
         return False
 
@@ -129,7 +129,9 @@ class Verifier:
         lost = lost or _repeated(reading, one)
         if lost:
             return _Fault(f"“{lost[0].text}” is not stated there", 1)
-        absent = [name for name in sorted(reading.names) if not _named(name, one)]
+        absent = [name for name in sorted(reading.names) if not _named(name, one)] or slots.replaced(
+            reading, one.reading
+        )
         if absent:
             return _Fault(f"“{absent[0]}” is not named there", 2)
         if claim.subject and not any(self._near.says(_word(stem), one.all) for stem in claim.subject):
