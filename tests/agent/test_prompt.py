@@ -26,7 +26,7 @@ def test_a_homes_own_prompt_goes_first_and_has_gits_blob_id(prompts, tmp_path):
 
 
 def test_a_missing_prompt_says_where_it_was_looked_for(prompts):
-    with pytest.raises(PromptAway, match="nothing.md"):
+    with pytest.raises(PromptAway, match=r"nothing\.md"):
         prompts.read("ask/nothing")
 
 
