@@ -196,6 +196,11 @@ class Ledger:
         known = old is not None and self._repo.reader.info([f"{old}^{{commit}}"])[0] is not None
         return int(self._repo.git.run("rev-list", "--count", f"{old}..{new}" if known else new))
 
+    def maintain(self, loose: int = 6700) -> None:
+        """Lets git pack what has gathered once about ``loose`` objects lie about; plumbing never does so itself."""
+        told = ("-c", f"gc.auto={loose}", "-c", "gc.autoDetach=false")
+        self._repo.git.run(*told, "maintenance", "run", "--auto", "--quiet")
+
     def readable(self) -> bool:
         """Tells whether git answers for this repository."""
         try:

@@ -349,3 +349,16 @@ def test_a_moved_note_keeps_its_mode_and_age(home: Path):
     assert git(home, "ls-tree", "HEAD", "moved/a.md").startswith("100755")
     assert git(home, "status", "--porcelain") == ""
     sound(home)
+
+
+def test_what_gathers_is_packed_when_it_is_due(home: Path):
+    ledger = opened(home)
+    for number in range(300):
+        write(ledger, {"grows.md": f"{number}\n".encode()})
+    ledger.maintain()
+    assert "in-pack: 0" in git(home, "count-objects", "-v")
+    ledger.maintain(loose=1)
+    assert "in-pack: 0" not in git(home, "count-objects", "-v")
+    assert ledger.head() == git(home, "rev-parse", "HEAD").strip()
+    assert isinstance(write(ledger, {"grows.md": b"after\n"}), Applied)
+    sound(home)

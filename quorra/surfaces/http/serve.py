@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from ipaddress import ip_address
+from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from quorra.surfaces.http.door import Door
 if TYPE_CHECKING:
     from quorra.home import Home
 
-PAUSE, BUDGET, PATIENCE = 2.0, 5.0, 1.0
+PAUSE, BUDGET, PATIENCE, HOUR = 2.0, 5.0, 1.0, 3600.0
 
 
 class BadHost(QuorraError):
@@ -116,6 +117,7 @@ class Upkeep(threading.Thread):
         self._home = home
         self._desk = desk
         self._stopping = threading.Event()
+        self._packed = monotonic()
 
     def run(self) -> None:
         """Goes round until it is stopped; what fails is counted and tried again in the next round."""
@@ -129,7 +131,11 @@ class Upkeep(threading.Thread):
 
     def _pending(self) -> int:
         try:
-            return self._home.sync(seconds=BUDGET).pending
+            pending = self._home.sync(seconds=BUDGET).pending
+            if not pending and monotonic() > self._packed + HOUR:
+                self._packed = monotonic()
+                self._home.ledger.maintain()
+            return pending
         except Exception as error:  # noqa: BLE001 - the service outlives a bad round
             metrics.count("upkeep_failures_total", kind=type(error).__name__)
             errors.fault(error)
