@@ -9,7 +9,7 @@ from typing import Any
 from quorra.index.catch_up import Writer
 from quorra.index.store import manifest as manifests
 from quorra.index.store.cache import Vectors
-from quorra.index.store.manifest import Manifest, Shelf
+from quorra.index.store.manifest import IndexBroken, Manifest, Shelf
 from quorra.inference.protocol import Embedder
 
 _TEXTS = 32
@@ -35,9 +35,9 @@ def run(
     if manifest.embedder != embedder.name and manifest.shelves:
         manifest = _adopt(writer, embedder)
     embedded = reused = 0
-    for place in sorted(manifest.shelves):
-        table = writer.tables.read(manifest.shelves[place])
-        lacking = _lacking(writer, manifest, place)
+    for place, shelf in sorted(manifest.shelves.items()):
+        table = writer.tables.read(shelf)
+        lacking = _lacking(table, shelf)
         known = writer.cache.get(embedder.name, lacking)
         if known:
             reused += sum(len(lacking[key]) for key in known)
@@ -50,14 +50,13 @@ def run(
     return Done(tidy(writer, False), embedded, reused)
 
 
-def _lacking(writer: Writer, manifest: Manifest, place: str) -> dict[bytes, list[int]]:
+def _lacking(table: Any, shelf: Shelf) -> dict[bytes, list[int]]:
     """Gives the rows that lack a vector, under the key of their text."""
     from quorra.index.store import tables as store
 
-    shelf = manifest.shelves[place]
     found: dict[bytes, list[int]] = {}
     if shelf.vectors < shelf.keyed:
-        for row, key in store.lacking(writer.tables.read(shelf)).items():
+        for row, key in store.lacking(table).items():
             found.setdefault(key, []).append(row)
     return found
 
@@ -145,5 +144,6 @@ def _base(writer: Writer) -> Iterator[Manifest]:
     """Holds the lock and gives the manifest that the next one follows."""
     with manifests.locked(writer.folder):
         base = writer.manifest()
-        assert base is not None
+        if base is None:
+            raise IndexBroken(FileNotFoundError(writer.folder))
         yield base

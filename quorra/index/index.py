@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from quorra.index.search import Searcher
 from quorra.index.store import catalogue
 from quorra.index.store.cache import Cache
 from quorra.index.store.catalogue import Document
-from quorra.index.store.manifest import IndexBroken, IndexBusy, Manifest
+from quorra.index.store.manifest import IndexBroken, Manifest
 from quorra.inference.protocol import Embedder
 from quorra.ledger.change import Snapshot
 
@@ -65,7 +66,8 @@ class Index:
         self._source = source
         self._embedder = embedder
         self._writer = catch_up.Writer(folder, Cache(cache), source, steps)
-        self._running: threading.Thread | None = None
+        self._beside = ThreadPoolExecutor(1, "quorra-catch-up")
+        self._running: Future[tuple[Manifest, int]] | None = None
         self._starting = threading.Lock()
         self._failed: str | None = None
 
@@ -113,6 +115,8 @@ class Index:
     def compact(self) -> Report:
         """Makes every table as a rebuild would make it, so that scores no longer show its history."""
         start = perf_counter()
+        if self.manifest() is None:
+            self.catch_up()
         manifest = embedding.tidy(self._writer, True)
         return _report(manifest, 0, 0, perf_counter() - start)
 
@@ -169,14 +173,16 @@ class Index:
         manifest = self.manifest()
         if manifest is None:
             return False
-        for shelf in manifest.shelves.values():
-            self.tables.read(shelf).count_rows()
-        return True
+        try:
+            for shelf in manifest.shelves.values():
+                self.tables.read(shelf).count_rows()
+        except (OSError, RuntimeError, ValueError):
+            return False
+        return (self.folder / manifest.catalogue).is_file()
 
     def close(self) -> None:
         """Lets a catch-up that is under way finish."""
-        if self._running is not None:
-            self._running.join()
+        self._beside.shutdown()
         if "_searcher" in self.__dict__:
             self.__dict__.pop("_searcher").close()
 
@@ -185,24 +191,22 @@ class Index:
         return Searcher(self.tables, self._embedder)
 
     def _freshen(self, snapshot: Snapshot, wait: float) -> None:
+        """Catches up beside the search, which waits for it for a while, and without end where there is no index yet."""
         manifest = self.manifest()
         if plan.current(manifest, snapshot):
             return
         with self._starting:
-            if self._running is None or not self._running.is_alive():
-                self._running = threading.Thread(target=self._quietly, args=(snapshot,), name="quorra-catch-up")
-                self._running.daemon = True
-                self._running.start()
+            if self._running is None or self._running.done():
+                self._running = self._beside.submit(self._run, snapshot, None, False)
             running = self._running
-        running.join(None if manifest is None else wait)
-
-    def _quietly(self, snapshot: Snapshot) -> None:
         try:
-            self._run(snapshot, 30.0, False)
+            running.result(None if manifest is None else wait)
             self._failed = None
-        except IndexBusy:
+        except TimeoutError:
             return
         except (QuorraError, OSError):
+            if manifest is None:
+                raise
             # The answer comes from what was published last, and says that it does.
             self._failed = "catch_up_failed"
 

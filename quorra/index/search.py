@@ -75,7 +75,7 @@ class Searcher:
     def __init__(self, tables: "Tables", embedder: Callable[[], Embedder] | None) -> None:
         self._tables = tables
         self._embedder = embedder
-        self._beside = ThreadPoolExecutor(1, "quorra-words")
+        self._beside = ThreadPoolExecutor(4, "quorra-words")
 
     def run(self, manifest: Manifest, text: str, k: int, mode: Mode, window: Window, per_note: bool) -> Found:
         """Answers one question; the caller knows how far the manifest is behind."""

@@ -35,7 +35,7 @@ def make(source: Source, manifest: Manifest, snapshot: Snapshot, indexed: Indexe
         held = indexed([name for name in map(source.public, filter(_spelled, wanted)) if name])
     fresh: list[tuple[str, str, str]] = []
     there: set[str] = set()
-    gone: list[str] = []
+    gone: set[str] = set()
     for file, blob in sorted(wanted.items()):
         public = source.public(file) if _spelled(file) else None
         if public is None:
@@ -43,11 +43,10 @@ def make(source: Source, manifest: Manifest, snapshot: Snapshot, indexed: Indexe
         if blob is not None:
             there.add(public)
         if held.get(public, blob) != blob:
-            gone.append(public)
+            gone.add(public)
         if blob is not None and held.get(public) != blob:
             fresh.append((file, public, blob))
-    lost = [public for public in held if public not in there and public not in gone]
-    return Plan(tuple(sorted([*gone, *lost])), tuple(fresh))
+    return Plan(tuple(sorted(gone | (held.keys() - there))), tuple(fresh))
 
 
 def _spelled(file: str) -> bool:
