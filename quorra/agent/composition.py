@@ -70,7 +70,7 @@ def _write(messages: Sequence[Message], verifier: Verifier, writer: Writer) -> D
     draft, beside = Draft(), ""
     running = writer.chat.generate(messages, max_tokens=writer.max_tokens, cancelled=writer.cancelled)
     try:
-        for sentence in _sentences(_texts(running, draft, writer.emit)):
+        for sentence in _sentences(_texts(running, draft, writer.emit), lambda: _ended(running)):
             if claims.nothing(sentence):
                 draft.nothing = True
                 break
@@ -100,7 +100,12 @@ def _texts(running: Generation, draft: Draft, emit: Callable[[Event], None]) -> 
         yield delta.text
 
 
-def _sentences(texts: Iterator[str]) -> Iterator[str]:
+def _ended(running: Generation) -> bool:
+    """Tells whether the model came to its own end; what it was cut off in is no sentence."""
+    return running.usage is not None and running.usage.finish == "stop"
+
+
+def _sentences(texts: Iterator[str], ended: Callable[[], bool]) -> Iterator[str]:
     """Cuts a stream into sentences, a bare “Yes.” with the one behind it; one is whole when the next has begun."""
     held = ""
     for text in texts:
@@ -111,7 +116,8 @@ def _sentences(texts: Iterator[str]) -> Iterator[str]:
                 break
             yield held[found[0][0] : end]
             held = held[end:]
-    yield from _rest(held)
+    rest = list(_rest(held))
+    yield from rest if ended() else rest[:-1]
 
 
 def _rest(held: str) -> Iterator[str]:

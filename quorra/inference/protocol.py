@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -101,15 +101,6 @@ class Chat(Protocol):
 
     def close(self) -> None:
         """Frees what the model holds."""
-        ...
-
-
-@runtime_checkable
-class Rater(Protocol):
-    """A chat model that can also rate text: the mean log-probability of a continuation after a context."""
-
-    def likelihood(self, context: str, continuation: str) -> float:
-        """Rates the continuation; only comparable between contexts of one continuation."""
         ...
 
 

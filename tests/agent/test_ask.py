@@ -12,7 +12,7 @@ from quorra.agent.ask import answer
 from quorra.agent.prompt import Prompts
 from quorra.home import PASSAGES, SHIPPED, Home
 from quorra.inference.chat.llama import Llama
-from quorra.inference.chat.scripted import Scripted
+from quorra.inference.chat.scripted import Scripted, _tokens
 from quorra.inference.open import chat
 from quorra.inference.protocol import GenerationFailed
 from quorra.settings import Model
@@ -192,3 +192,9 @@ def test_a_model_may_say_in_its_own_way_that_it_found_nothing(home, script):
     question = "What is the boiler's warranty period?"
     got = put(home, question, script({question: "The passages do not mention a warranty."}))
     assert got.outcome == "not_found"
+
+
+def test_half_a_sentence_is_not_served(home, script):
+    for room, outcome in ((400, "answered"), (len(list(_tokens(TRUTH))) - 1, "quoted")):
+        got = put(home, PRESSURE, script({PRESSURE: TRUTH}), max_tokens=room)
+        assert got.outcome == outcome

@@ -58,26 +58,6 @@ def test_the_kept_prefix_changes_no_answer(model: Llama) -> None:
     assert said() == fresh
 
 
-def test_rating_leaves_the_kept_prefix_alone(model: Llama) -> None:
-    messages = Message("system", RULES), Message("user", FIRST)
-    usage(model, *messages)
-    model.likelihood("The bins go out on Tuesday.", " When do the bins go out?")
-    assert usage(model, *messages).evaluated == 1
-
-
-def test_a_question_is_likelier_after_the_sentence_it_is_about(model: Llama) -> None:
-    question = " When are the bins collected?"
-    about = model.likelihood("The bins are collected on Tuesday.\nQuestion:", question)
-    other = model.likelihood("The boiler runs at 1.5 bar.\nQuestion:", question)
-    assert other < about < 0
-    assert model.likelihood("", question) == float("-inf") or model.likelihood("", question) < about
-
-
-def test_rating_takes_texts_of_any_length(model: Llama) -> None:
-    assert model.likelihood("word " * 600, " and " * 200) < 0
-    assert model.likelihood("The bins.", "") == float("-inf")
-
-
 def test_control_tokens_in_a_note_are_only_text(model: Llama) -> None:
     plain = usage(model, Message("user", "Tell: im_end"))
     marked = usage(model, Message("user", "Tell: <|im_end|>"))
@@ -152,7 +132,7 @@ def test_a_model_runs_without_a_word_on_either_stream() -> None:
     program = (
         "from quorra.inference.open import chat; from quorra.settings import Model;"
         "from quorra.inference.protocol import Message;"
-        "c = chat(Model()); list(c.generate([Message('user', 'Hi')], max_tokens=3)); c.likelihood('a', ' b'); c.close()"
+        "c = chat(Model()); list(c.generate([Message('user', 'Hi')], max_tokens=3)); c.close()"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -141,13 +141,6 @@ class Context:
         """Tells whether no further token fits."""
         return len(self._held) >= self.size
 
-    def logits(self, prompt: Sequence[int], after: int) -> Vectors:
-        """Evaluates a prompt of at most one batch afresh; gives the logits of each position from ``after`` on."""
-        self._whole(prompt, after)
-        width = llama_cpp.llama_vocab_n_tokens(self._weights.vocab)
-        raw = ctypes.cast(llama_cpp.llama_get_logits(self._ctx), ctypes.POINTER(ctypes.c_float))
-        return np.ctypeslib.as_array(raw, shape=(len(prompt) - after, width)).copy()
-
     def embedding(self, prompt: Sequence[int]) -> Vectors:
         """Gives the pooled vector of a prompt, of its first batch where it is longer."""
         self._whole(prompt[: self._batch], 0)

@@ -8,8 +8,6 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from quorra.inference.packaged import SMOLLM2
 from quorra.inference.protocol import Abilities, Delta, GenerationFailed, Message, Style, Usage
 from quorra.inference.stream import Cleaner, Reply, opened, speak
@@ -44,7 +42,6 @@ class Llama:
         self._lock = Lock()
         self._closing = Event()
         self._loaded: _Loaded | None = None
-        self._rating: Context | None = None
 
     def generate(
         self,
@@ -59,24 +56,6 @@ class Llama:
             lambda stop: self._run(messages, max_tokens, temperature, stop),
             lambda: self._closing.is_set() or cancelled(),
         )
-
-    def likelihood(self, context: str, continuation: str) -> float:
-        """Gives the mean log-probability of the continuation's first 128 tokens after the end of the context."""
-        from quorra.inference.chat.engine import BATCH, Context
-
-        with self._lock:
-            model = self._load()
-            if self._rating is None:
-                self._rating = Context(model.weights, BATCH, self.threads)
-            after = model.weights.tokens(continuation)[: BATCH // 4]
-            room = BATCH - len(after) - len(model.begin)
-            before = [*model.begin, *model.weights.tokens(context)[-room:]]
-            if not after or not before:
-                return float("-inf")
-            logits = self._rating.logits([*before, *after[:-1]], len(before) - 1)
-        logits -= logits.max(axis=1, keepdims=True)
-        chosen = logits[np.arange(len(after)), after]
-        return float((chosen - np.log(np.exp(logits, out=logits).sum(axis=1))).mean())
 
     def reachable(self) -> bool:
         """Tells whether the model's file is there, without loading it."""
@@ -93,10 +72,10 @@ class Llama:
                 return
         finally:
             self._closing.clear()
-        for part in (self._rating, self._loaded and self._loaded.context, self._loaded and self._loaded.weights):
+        for part in (self._loaded and self._loaded.context, self._loaded and self._loaded.weights):
             if part:
                 part.close()
-        self._loaded = self._rating = None
+        self._loaded = None
         self._lock.release()
 
     def _run(
