@@ -19,9 +19,9 @@ Vectors = npt.NDArray[np.float32]
 Place = tuple[str, int]
 
 POOL = 100
-WORDS = 0.55
-FEEDBACK = 0.5
-TEACHERS = 5
+WORDS = 0.5
+FEEDBACK = 0.75
+TEACHERS = 8
 LIFT = 0.5
 NEAR = 3
 WHOLE = 0.4

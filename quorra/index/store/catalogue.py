@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -75,18 +76,17 @@ class Editor:
         if old:
             shutil.copyfile(self._folder / old, fresh)
         place = str(fresh).replace("'", "''")
-        try:
-            self._base.execute(f"ATTACH '{place}' AS fresh")
-            self._base.execute("USE fresh")
-            counted = self._edited(bool(old), gone, added)
-            self._base.execute("USE memory")
-            self._base.execute("DETACH fresh")
-        except duckdb.Error as error:
-            self._forget()
-            raise IndexBroken(error) from error
-        except BaseException:
-            self._forget()
-            raise
+        with ExitStack() as undo:
+            undo.callback(self._forget)
+            try:
+                self._base.execute(f"ATTACH '{place}' AS fresh")
+                self._base.execute("USE fresh")
+                counted = self._edited(bool(old), gone, added)
+                self._base.execute("USE memory")
+                self._base.execute("DETACH fresh")
+            except duckdb.Error as error:
+                raise IndexBroken(error) from error
+            undo.pop_all()
         os.replace(fresh, self._folder / new)
         return counted
 
