@@ -3,6 +3,7 @@
 import hashlib
 import sqlite3
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,13 @@ from quorra.errors import QuorraError
 
 FOLDER = Path(__file__).parent / "migrations"
 PATIENCE = 30_000
+PRAGMAS = (
+    f"busy_timeout = {PATIENCE}",
+    "secure_delete = ON",
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "foreign_keys = ON",
+)
 
 
 class StateError(QuorraError):
@@ -52,20 +60,16 @@ def open(path: Path, steps: Sequence[Migration] | None = None) -> sqlite3.Connec
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o600)
     connection = sqlite3.connect(path, isolation_level=None, timeout=PATIENCE / 1000, check_same_thread=False)
-    try:
-        connection.row_factory = sqlite3.Row
-        connection.execute(f"PRAGMA busy_timeout = {PATIENCE}")
-        connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        _migrate(connection, path, migrations() if steps is None else steps)
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        raise trouble(error, str(path)) from error
-    except BaseException:
-        connection.close()
-        raise
+    with ExitStack() as broken:
+        broken.callback(connection.close)
+        try:
+            connection.row_factory = sqlite3.Row
+            for pragma in PRAGMAS:
+                connection.execute(f"PRAGMA {pragma}")
+            _migrate(connection, path, migrations() if steps is None else steps)
+        except sqlite3.DatabaseError as error:
+            raise trouble(error, str(path)) from error
+        broken.pop_all()
     return connection
 
 
@@ -78,14 +82,10 @@ def trouble(error: sqlite3.Error, what: str) -> StateError:
 def _migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[Migration]) -> None:
     if _behind(connection, path, steps):
         connection.execute("BEGIN IMMEDIATE")
-        try:
+        with connection:
             # Another process may have migrated while this one waited for the lock.
             for step in _behind(connection, path, steps):
                 _apply(connection, step)
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
 
 
 def _behind(connection: sqlite3.Connection, path: Path, steps: Sequence[Migration]) -> Sequence[Migration]:

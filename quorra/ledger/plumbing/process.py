@@ -4,7 +4,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -78,12 +78,10 @@ class Pipe:
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Keeps the process to one asker; an answer that was not read to its end ends the process."""
-        with self._lock:
-            try:
-                yield
-            except BaseException:
-                self.close()
-                raise
+        with self._lock, ExitStack() as broken:
+            broken.callback(self.close)
+            yield
+            broken.pop_all()
 
     def twice(self, work: Callable[[], T]) -> T:
         """Asks, and once more where the process turns out to be gone; for questions that change nothing."""
