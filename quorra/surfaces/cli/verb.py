@@ -26,7 +26,6 @@ EXITS: Mapping[str, int] = {
     "generation_failed": AWAY,
     "index_busy": AWAY,
     "model_away": AWAY,
-    "pull_failed": AWAY,
     "service_away": AWAY,
     "usage": USAGE,
 }
