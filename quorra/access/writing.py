@@ -28,6 +28,7 @@ class Written:
     proposal: str | None = None
     reason: str | None = None
     issues: tuple[Issue, ...] = ()
+    code: str | None = None
 
 
 def note(library: Library, name: str, content: bytes, origin: Origin, expect: str | None) -> Written:
@@ -48,7 +49,7 @@ def note(library: Library, name: str, content: bytes, origin: Origin, expect: st
         return Written("refused", reason=f"{name} has errors; nothing was written.", issues=issues)
     now = texts.disk(path)
     expected = (now[0] if now else None) if expect is None else expect or None
-    subject = f"{'Change' if now else 'Add'} {name}"
+    subject = origin.reason or f"{'Change' if now else 'Add'} {name}"
     change = ChangeSet((Edit(path, content, expected),), subject, replace(origin, reason=origin.reason or subject))
     return _told(gate.apply(change, origin.principal, texts.ledger), issues)
 
@@ -57,8 +58,8 @@ def _told(done: Outcome, issues: tuple[Issue, ...]) -> Written:
     match done:
         case Applied(commit):
             return Written("applied", commit=commit, issues=issues)
-        case Refused(_, reason):
-            return Written("refused", reason=reason, issues=issues)
+        case Refused(code, reason):
+            return Written("refused", reason=reason, issues=issues, code=code)
         case Stale(_, reason):
             return Written("stale", reason=reason, issues=issues)
 

@@ -42,6 +42,11 @@ class Writer:
 
         return Tables(self.folder / "tables")
 
+    def load(self) -> None:
+        """Loads the libraries that writing needs."""
+        assert self.tables is not None
+        self._editor.open()
+
     def manifest(self) -> Manifest | None:
         """Reads the last published manifest."""
         return manifests.read(self.folder, passages.RECIPE)

@@ -46,7 +46,8 @@ def run(
         for vectors in _batches(writer, embedder, table, left, until):
             embedded += len(vectors)
             manifest = _add(writer, place, embedder, vectors)
-            progress(f"{manifest.pending} passages to embed")
+            if manifest.pending:
+                progress(f"{manifest.pending} passages to embed")
     return Done(tidy(writer, False), embedded, reused)
 
 

@@ -195,6 +195,7 @@ class Index:
         manifest = self.manifest()
         if plan.current(manifest, snapshot):
             return
+        self._writer.load()  # what a cold process loads is not the catch-up's to wait for
         with self._starting:
             if self._running is None or self._running.done():
                 self._running = self._beside.submit(self._run, snapshot, None, False)

@@ -13,6 +13,7 @@ from quorra.ledger.plumbing.process import Git, GitFailed
 from quorra.ledger.plumbing.repository import Repository
 
 PRIVATE = ".quorra/"
+_WHO = ("user.name", "user.email")
 MOUNTS = Path("/proc/self/mountinfo")
 REMOTE = frozenset(
     {
@@ -106,6 +107,13 @@ def _filtered(git: Git, root: Path, where: Sequence[str]) -> Refused | None:
             reason = f"{name} has the git filter {os.fsdecode(value)}, which Quorra's commits would bypass."
             return Refused("filter", reason, name)
     return None
+
+
+def identity(root: Path) -> tuple[str, str] | None:
+    """Gives the name and address that git would use here, None where it knows none."""
+    git = Git(next(folder for folder in (root, *root.parents) if folder.is_dir()))
+    name, email = (git.run("config", key, good=(0, 1)).decode("utf-8", "replace").strip() for key in _WHO)
+    return (name, email) if name and email else None
 
 
 def endings(root: Path, roots: Sequence[str]) -> list[str]:

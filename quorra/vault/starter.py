@@ -12,9 +12,14 @@ from quorra.ledger.change import Applied, Origin
 from quorra.settings import FILE, Settings
 
 _TOLD = """\
-# This home's settings. Every key has a default; vault/handbook/settings.md in Quorra's own vault lists them.
+# This home's settings. Every key has a default; Quorra's handbook lists them in handbook/settings.md.
 [vault]
 path = {path}
+
+# In whose name a hand edit is committed.
+[owner]
+name = {name}
+email = {email}
 """
 _FACTS = "# Household\n\n<!-- One fact a line, as you would say it. -->\n"
 _EVALS = "# Suites\n\nOne folder a suite, with its questions in cases.jsonl. Run one with: quorra evals run NAME\n"
@@ -50,19 +55,25 @@ def create(folder: Path, shipped: Path, origin: Origin, *, vault: str = "vault",
         f"Line endings would be converted here; .gitattributes needs the line: {line}"
         for line in ledgers.endings(folder, roots)
     )
-    content = files(shipped, wanted, notes=not empty and not settled and not (folder / ".git").exists())
-    owner = (wanted.owner.name, wanted.owner.email)
+    owner = ledgers.identity(folder) or (wanted.owner.name, wanted.owner.email)
+    starts = not empty and not settled and not (folder / ".git").exists()
+    content = files(shipped, wanted, owner, notes=starts)
     done = ledgers.init(folder, content, owner, roots, origin)
     if isinstance(done, Applied):
         return Made(folder.resolve(), done.commit, notices)
-    raise Unfit(done.reason, "Nothing of yours was changed. Mend that and try again, or choose another folder.")
+    raise Unfit(
+        done.reason.rstrip(".") + ".",
+        "Nothing of yours was changed. Mend that and try again, or choose another folder.",
+    )
 
 
-def files(shipped: Path, wanted: Settings, *, notes: bool) -> dict[str, bytes]:
+def files(shipped: Path, wanted: Settings, owner: tuple[str, str], *, notes: bool) -> dict[str, bytes]:
     """Gives path and content of each file; ``notes`` adds the starter vault and its facts."""
     root = wanted.vault_root
     found = {
-        FILE: _TOLD.format(path=json.dumps(wanted.vault.path)).encode(),
+        FILE: _TOLD.format(
+            path=json.dumps(wanted.vault.path), name=json.dumps(owner[0]), email=json.dumps(owner[1])
+        ).encode(),
         "facts/household.md": _FACTS.encode(),
         "evals/README.md": _EVALS.encode(),
         "jobs/README.md": _JOBS.encode(),
@@ -71,6 +82,8 @@ def files(shipped: Path, wanted: Settings, *, notes: bool) -> dict[str, bytes]:
     if notes:
         found |= {f"{root}/{path}" if root else path: content for path, content in _below(shipped / "vault")}
         found |= {f"facts/{path}": content for path, content in _below(shipped / "facts")}
+        suite = shipped / "evals" / "handbook"
+        found |= {f"evals/handbook/{file.name}": file.read_bytes() for file in sorted(suite.iterdir())}
     return found
 
 

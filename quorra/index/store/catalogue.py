@@ -62,6 +62,10 @@ class Editor:
 
         return duckdb.connect(":memory:", config={"threads": 1})
 
+    def open(self) -> None:
+        """Opens the database that edits, before it is needed."""
+        assert self._base is not None
+
     def edit(self, old: str, new: str, gone: Sequence[str], added: Rows) -> tuple[int, int]:
         """Writes generation ``new`` as ``old`` without the notes ``gone`` and with rows added.
 

@@ -1,6 +1,7 @@
 """The verbs that find and answer: search and ask."""
 
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -8,7 +9,7 @@ import rich_click as click
 from quorra.surfaces.cli.verb import AWAY, DONE, Call, Result, verb
 
 if TYPE_CHECKING:
-    from quorra.agent.answer import Answer
+    from quorra.agent.answer import Answer, Citation
     from quorra.index.found import Found
 
 
@@ -47,18 +48,27 @@ def ask(call: Call, question: str, model: str | None) -> Result:
 
 
 def _hits(found: "Found") -> str:
-    if not found.hits:
-        return "Nothing found." if found.reason is None else "Nothing was asked."
+    if found.reason == "empty_query":
+        return "Nothing was asked."
     lines = []
     for hit in found.hits:
-        where = f"{hit.path}:{hit.lines[0]}"
         heading = f"  {hit.heading}" if hit.heading else ""
-        lines.append(f"{where}{heading}\n    {' '.join(hit.text.split())[:200]}")
+        lines.append(f"{hit.path}:{hit.lines[0]}{heading}\n    {shorten(hit.text, 200, placeholder=' …')}")
+    if not found.hits:
+        lines.append("Nothing found.")
+    if found.behind:
+        lines.append(f"(The index is {found.behind} changes behind the files: quorra sync)")
     if found.pending:
         lines.append(f"({found.pending} passages are not embedded yet: quorra sync)")
     return "\n".join(lines)
 
 
 def _told(answer: "Answer") -> str:
-    sources = [f"  [{cited.n}] {cited.path}:{cited.lines[0]}-{cited.lines[1]}" for cited in answer.citations]
+    sources = [f"  [{cited.n}] {_place(cited)}" for cited in answer.citations]
     return "\n".join([answer.answer, *([""] if sources else []), *sources])
+
+
+def _place(cited: "Citation") -> str:
+    first, last = cited.lines
+    lines = str(first) if first == last else f"{first}-{last}"
+    return f"{cited.path}:{lines} ({f'commit {cited.commit[:10]}' if cited.commit else 'not committed yet'})"

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 
 import rich_click as click
 
@@ -20,7 +21,10 @@ def init(call: Call, folder: Path, empty: bool, vault: str) -> Result:
     made = home.create(folder.absolute(), vault=vault, empty=empty)
     for note in made.notices:
         call.say(note)
-    lines = [f"{made.home} is a home now.", f"Ask it something: cd {made.home} && quorra ask 'your question'"]
+    lines = [
+        f"{made.home} is a home now.",
+        f"Ask it something: cd {quote(str(made.home))} && quorra ask 'your question'",
+    ]
     return Result({"home": str(made.home), "commit": made.commit}, "\n".join(lines))
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from quorra.surfaces.cli.verb import DONE, FAILED, Call, Result, verb
+from quorra.errors import QuorraError
+from quorra.surfaces.cli.verb import AWAY, DONE, FAILED, Call, Result, verb
 
 if TYPE_CHECKING:
     from quorra.access.writing import Written
@@ -32,6 +33,17 @@ def read(call: Call, path: str) -> Result:
     )
 
 
+class NoText(QuorraError):
+    """Nothing came on standard input."""
+
+    code = "no_text"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"No text came on standard input; {path} was not written.", "An empty note can be written with --from."
+        )
+
+
 @click.command()
 @click.argument("path")
 @click.option("--from", "source", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Else stdin.")
@@ -43,6 +55,8 @@ def note(call: Call, path: str, source: Path | None, message: str | None, expect
     if not source and sys.stdin is None:
         raise click.UsageError("There is no standard input; name a file with --from.")
     content = source.read_bytes() if source else sys.stdin.buffer.read()
+    if not content and not source:
+        raise NoText(path)
     with call.open() as home:
         done = home.write(path, content, principal=call.principal, surface="cli", reason=message or "", expect=expect)
     return written(done)
@@ -52,7 +66,7 @@ def written(done: "Written") -> Result:
     """Gives the outcome of a write in the form that every writing verb prints."""
     lines = [f"{done.outcome}: {done.reason}" if done.reason else f"{done.outcome} as {done.commit}"]
     lines += [f"  {issue.severity} {issue.code}, line {issue.line}: {issue.message}" for issue in done.issues]
-    return Result(asdict(done), "\n".join(lines), DONE if done.outcome == "applied" else FAILED)
+    return Result(asdict(done), "\n".join(lines), AWAY if done.code == "busy" else DONE if done.commit else FAILED)
 
 
 @click.command()
