@@ -39,7 +39,7 @@ PASSAGES = pa.schema(
         ("date", pa.string()),
     ]
 )
-PROBES = 20
+PROBES = 40
 SHOWN = ("path", "part", "first", "last", "heading", "text", "blob", "title", "date")
 _AT_ONCE = 500
 _ALL = 100_000_000
@@ -262,5 +262,6 @@ def index_vectors(table: Any, count: int) -> None:
     lance.lancedb()
     from lancedb.index import IvfFlat
 
-    config = IvfFlat(distance_type="cosine", num_partitions=round(count**0.5), sample_rate=64, max_iterations=20)
+    partitions = max(32, round(count**0.5 / 2))
+    config = IvfFlat(distance_type="cosine", num_partitions=partitions, sample_rate=64, max_iterations=20)
     table.create_index("vector", config=config, replace=True)
