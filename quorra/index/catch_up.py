@@ -143,6 +143,7 @@ class Writer:
         if shelf.fresh or shelves.worn(filled):
             self.steps("words")
             filled = shelves.compact(table, filled)
+        self.tables.keep(filled, table)
         return filled, near.num_rows if near is not None else 0
 
     def _near(self, base: Manifest, added: "pa.Table | None") -> "pa.Table | None":

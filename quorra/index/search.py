@@ -1,7 +1,7 @@
 """Searches the tables of a window and turns what it finds into hits."""
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -84,11 +84,11 @@ class Searcher:
             return Found(manifest.commit, 0, manifest.pending, (), "empty_query")
         shelves = opened(manifest, window)
         question = Question(text[:_LONGEST], words, mode, k)
-        lexical = self._beside.submit(self._words, shelves, question) if mode != "meaning" else None
+        lexical = self._lexical(shelves, question)
         vector, reason = self._vector(manifest, question)
         pending = manifest.pending if vector is not None or mode == "words" else manifest.keyed
         near = self._near(shelves, vector, question.deep) if vector is not None else None
-        found = lexical.result() if lexical else Lexical()
+        found = Lexical(*(each.result() for each in lexical))
         scores = self._score(question, found, near, vector)
         hits = self._hits(manifest, scores, k, per_note)
         return Found(manifest.commit, 0, pending, hits, reason)
@@ -110,18 +110,21 @@ class Searcher:
                 raise
             return None, "embedder_away"
 
-    def _words(self, shelves: Sequence[Shelf], question: Question) -> Lexical:
+    def _lexical(self, shelves: Sequence[Shelf], question: Question) -> list[Future[list[Spot]]]:
+        """Starts the searches for words, each in a thread of its own."""
+        if question.mode == "meaning":
+            return []
+        wanted = [("whole", question.deep, False), ("words", question.deep, False)]
+        if question.mode == "hybrid" and len(question.words) >= _MANY:
+            wanted.append(("words", _EVERY, True))
+        return [self._beside.submit(self._words, shelves, question, *each) for each in wanted]
+
+    def _words(self, shelves: Sequence[Shelf], question: Question, column: str, limit: int, every: bool) -> list[Spot]:
         from quorra.index.store import tables as store
 
         query = " ".join(question.words)
-        found: tuple[list[Spot], list[Spot], list[Spot]] = ([], [], [])
-        for shelf in shelves:
-            table = self._tables.read(shelf)
-            found[0].extend(store.words(table, "whole", query, question.deep))
-            found[1].extend(store.words(table, "words", query, question.deep))
-            if question.mode == "hybrid" and len(question.words) >= _MANY:
-                found[2].extend(store.words(table, "words", query, _EVERY, every=True))
-        return Lexical(*found)
+        tables = [self._tables.read(shelf) for shelf in shelves]
+        return [spot for table in tables for spot in store.words(table, column, query, limit, every)]
 
     def _near(self, shelves: Sequence[Shelf], vector: Vectors, limit: int) -> Field:
         from quorra.index.store import tables as store

@@ -83,7 +83,7 @@ class Editor:
         with ExitStack() as undo:
             undo.callback(self._forget)
             try:
-                self._base.execute(f"ATTACH '{place}' AS fresh")
+                self._base.execute(f"ATTACH '{place}' AS fresh (RECOVERY_MODE NO_WAL_WRITES)")
                 self._base.execute("USE fresh")
                 counted = self._edited(bool(old), gone, added)
                 self._base.execute("USE memory")

@@ -65,6 +65,13 @@ class Tables:
                 self._open[key] = table
         return table
 
+    def keep(self, shelf: Shelf, table: Any) -> None:
+        """Keeps the writer's table, which knows its newest version, for the readers to come."""
+        table.checkout(shelf.version)
+        with self._lock:
+            self._open = {old: kept for old, kept in self._open.items() if old[0] != shelf.table}
+            self._open[shelf.table, shelf.version] = table
+
     def _at(self, shelf: Shelf) -> Any:
         try:
             table = self._connect().open_table(shelf.table)
