@@ -30,8 +30,7 @@ _MONTHS = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """A piece of a note.
 
     ``text`` is the source's own characters at ``lines``; ``words`` is what
@@ -58,23 +57,35 @@ class Cut:
 class _Piece(NamedTuple):
     heading: int
     visible: str
-    extras: tuple[str, ...]
+    size: int
+    extras: str
     terse: bool
     start: int
     end: int
     lines: tuple[int, int]
 
 
+class _Head(NamedTuple):
+    """What stands above the passages of a section: its trail, and title, date and trail as they are searched."""
+
+    trail: str
+    text: str
+    extras: str
+
+
 def cut(note: Note) -> Cut:
     """Cuts a note; a note without any text still has one passage, found by its name."""
     groups = list(_groups(list(_pieces(note))))
     about = _about(note)
+    first = ", ".join(filter(None, (note.title, day(note.date))))
+    heads: dict[int, _Head] = {}
+    passages: list[Passage] = []
     bare = not any(_prose(group) for group in groups)
-    passages = tuple(
-        _passage(note, part, group, about if part == 0 else "", bare and part == 0)
-        for part, group in enumerate(groups or [()])
-    )
-    return Cut(passages, _whole(note, groups, about))
+    for part, group in enumerate(groups or [()]):
+        at = group[0].heading if group else -1
+        head = heads.get(at) or heads.setdefault(at, _head(note, at, first))
+        passages.append(_passage(note, part, group, head, about if part == 0 else "", bare and part == 0))
+    return Cut(tuple(passages), _whole(note, groups, about))
 
 
 def size(text: str) -> int:
@@ -92,32 +103,41 @@ def day(date: str | None) -> str:
 def _pieces(note: Note) -> Iterator[_Piece]:
     filled = {block.heading for block in note.blocks}
     empty = [at for at in range(len(note.headings)) if at not in filled and not _opens(note, at)]
-    blocks = list(note.blocks)
-    while blocks or empty:
-        if empty and (not blocks or empty[0] < blocks[0].heading):
-            heading = note.headings[empty[0]]
-            span, line = heading.span, heading.line
-            yield _Piece(empty.pop(0), "", (), False, span.start, span.end, (line, line))
+    for block in note.blocks:
+        while empty and empty[0] < block.heading:
+            yield _nothing(note, empty.pop(0))
+        text = block.text
+        terse = block.kind == "task" or (block.kind == "item" and len(text.split(None, TERSE)) < TERSE)
+        length = size(text)
+        if length <= SIZE * 5 // 4:
+            span = block.span
+            yield _Piece(block.heading, text, length, _added(text), terse, span.start, span.end, block.lines)
         else:
-            yield from _split(note, blocks.pop(0))
+            yield from _split(note, block, terse)
+    yield from (_nothing(note, at) for at in empty)
+
+
+def _nothing(note: Note, at: int) -> _Piece:
+    """Makes the piece of a heading that has no text of its own."""
+    heading = note.headings[at]
+    return _Piece(at, "", 0, "", False, heading.span.start, heading.span.end, (heading.line, heading.line))
+
+
+def _added(text: str) -> str:
+    return " ".join(terms.extras(text))
 
 
 def _opens(note: Note, at: int) -> bool:
     return at + 1 < len(note.headings) and note.headings[at + 1].level > note.headings[at].level
 
 
-def _split(note: Note, block: Block) -> Iterator[_Piece]:
-    terse = block.kind == "task" or (block.kind == "item" and len(block.text.split()) < TERSE)
-    if size(block.text) <= SIZE * 5 // 4:
-        added = tuple(terms.extras(block.text))
-        yield _Piece(block.heading, block.text, added, terse, block.span.start, block.span.end, block.lines)
-        return
+def _split(note: Note, block: Block, terse: bool) -> Iterator[_Piece]:
     source, at, line = note.text, block.span.start, block.lines[0]
     chunks = list(_chunks(block.text))
     for chunk in chunks:
         end = block.span.end if chunk is chunks[-1] else _reach(source, at, block.span.end, chunk)
         last = min(line + source.count("\n", at, max(at, end - 1)), block.lines[1])
-        yield _Piece(block.heading, chunk, tuple(terms.extras(chunk)), terse, at, end, (line, last))
+        yield _Piece(block.heading, chunk, size(chunk), _added(chunk), terse, at, end, (line, last))
         line = min(line + source.count("\n", at, end), block.lines[1])
         at = end
 
@@ -170,32 +190,44 @@ def _groups(pieces: Sequence[_Piece]) -> Iterator[tuple[_Piece, ...]]:
     held: list[_Piece] = []
     filled = 0
     for piece in pieces:
-        more = size(piece.visible)
-        if held and (piece.heading != held[0].heading or filled + more > SIZE):
+        if held and (piece.heading != held[0].heading or filled + piece.size > SIZE):
             yield tuple(held)
             held, filled = [], 0
         held.append(piece)
-        filled += more
+        filled += piece.size
     if held:
         yield tuple(held)
 
 
-def _passage(note: Note, part: int, group: Sequence[_Piece], about: str, bare: bool) -> Passage:
-    trail = _trail(note, group[0].heading) if group else ()
+def _head(note: Note, at: int, first: str) -> _Head:
+    trail = _trail(note, at)
+    shown = " > ".join(name for name in trail if name != note.title)
+    text = f"{first}\n{shown}" if first and shown else first or shown
+    return _Head(" > ".join(trail), text, _added(text))
+
+
+def _passage(note: Note, part: int, group: Sequence[_Piece], head: _Head, about: str, bare: bool) -> Passage:
     prose = _prose(group)
-    first = ", ".join(filter(None, (note.title, day(note.date))))
-    head = "\n".join(filter(None, (first, " > ".join(name for name in trail if name != note.title))))
-    embedded = "\n".join(filter(None, (head, prose))) if prose or bare else ""
-    rest = [] if embedded else [head]
-    rest += [note.date or ""] + [piece.visible for piece in group if piece.terse or not prose] + [about]
-    rest += [*terms.extras(head), *(word for piece in group for word in piece.extras), *terms.extras(about)]
+    embedded = ""
+    rest = [piece.visible for piece in group if piece.terse or not prose]
+    if prose or bare:
+        embedded = f"{head.text}\n{prose}" if head.text and prose else head.text or prose
+    else:
+        rest.append(head.text)
+    rest += [piece.extras for piece in group if piece.extras]
+    rest += [note.date or "", head.extras]
+    if about:
+        rest += [about, _added(about)]
     lines, text = _source(note, group)
-    words = "\n".join(filter(None, (embedded, " ".join(filter(None, rest)))))
-    return Passage(part, lines, " > ".join(trail), text, words, len(embedded))
+    more = " ".join(filter(None, rest))
+    words = f"{embedded}\n{more}" if embedded and more else embedded or more
+    return Passage(part, lines, head.trail, text, words, len(embedded))
 
 
 def _prose(group: Sequence[_Piece]) -> str:
-    return "\n".join(piece.visible.strip() for piece in group if not piece.terse and piece.visible.strip())
+    if len(group) == 1:
+        return "" if group[0].terse else group[0].visible.strip()
+    return "\n".join(text for piece in group if not piece.terse and (text := piece.visible.strip()))
 
 
 def _source(note: Note, group: Sequence[_Piece]) -> tuple[tuple[int, int], str]:
@@ -219,9 +251,11 @@ def _trail(note: Note, at: int) -> tuple[str, ...]:
 def _whole(note: Note, groups: Sequence[Sequence[_Piece]], about: str) -> str:
     head = [note.title, day(note.date), note.date or "", about]
     head += [heading.text for heading in note.headings if heading.text != note.title]
-    pieces = [piece for group in groups for piece in group]
-    added = [*terms.extras(" ".join(head)), *(word for piece in pieces for word in piece.extras)]
-    return "\n".join([*head, *(piece.visible for piece in pieces), " ".join(added)])
+    texts = [*head, _added(" ".join(head))]
+    for group in groups:
+        for piece in group:
+            texts += (piece.visible, piece.extras)
+    return "\n".join(texts)
 
 
 def _about(note: Note) -> str:
