@@ -143,7 +143,7 @@ class Context:
 
     def embedding(self, prompt: Sequence[int]) -> Vectors:
         """Gives the pooled vector of a prompt, of its first batch where it is longer."""
-        self._whole(prompt[: self._batch], 0)
+        self._whole(prompt[: self._batch])
         raw = ctypes.cast(llama_cpp.llama_get_embeddings_seq(self._ctx, 0), ctypes.POINTER(ctypes.c_float))
         return np.ctypeslib.as_array(raw, shape=(self._weights.width,)).copy()
 
@@ -153,7 +153,7 @@ class Context:
             llama_cpp.llama_free(self._ctx)
             self._ctx = None
 
-    def _whole(self, prompt: Sequence[int], after: int) -> None:
+    def _whole(self, prompt: Sequence[int]) -> None:
         self._cut(0)
         batch = llama_cpp.llama_batch_init(len(prompt), 0, 1)
         try:
@@ -161,7 +161,7 @@ class Context:
             for at, token in enumerate(prompt):
                 batch.token[at], batch.pos[at] = token, at
                 batch.n_seq_id[at], batch.seq_id[at][0] = 1, 0
-                batch.logits[at] = at >= after
+                batch.logits[at] = True
             self._check(llama_cpp.llama_decode(self._ctx, batch))
         finally:
             llama_cpp.llama_batch_free(batch)

@@ -136,7 +136,9 @@ def _safe(text: str) -> str:
 def fail(error: QuorraError, as_json: bool) -> NoReturn:
     """Prints an error in its one form and exits with the code of the table."""
     if as_json:
-        click.echo(plain({"error": {"code": error.code, "message": error.message, "next": error.next}}))
+        from quorra.surfaces import fields
+
+        click.echo(plain(fields.error(error)))
     else:
         click.echo(_safe(" ".join(part for part in (error.message, error.next) if part)), err=True)
     sys.exit(EXITS.get(error.code, FAILED))

@@ -15,6 +15,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from quorra.agent.answer import Answer, Citation, Outcome
 from quorra.errors import QuorraError
 from quorra.inference.protocol import ModelAway
+from quorra.surfaces import fields
 from quorra.surfaces.http import errors
 from quorra.surfaces.http.desk import Desk, Stopping, Turn
 
@@ -163,7 +164,7 @@ def _end(turn: Turn) -> tuple[str, Told | dict[str, Any], str]:
     if not isinstance(error, QuorraError):
         errors.fault(error)
         error = errors.Broken()
-    return "error", errors.fields(error), error.code
+    return "error", fields.error(error), error.code
 
 
 async def _left(receive: Receive) -> None:

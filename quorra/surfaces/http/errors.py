@@ -15,6 +15,7 @@ from litestar.response.base import ASGIResponse
 from litestar.serialization import encode_json
 
 from quorra.errors import QuorraError
+from quorra.surfaces import fields
 
 STATUSES: Mapping[str, int] = {
     "bad_input": 400,
@@ -82,11 +83,6 @@ def documented(*numbers: int) -> dict[int, ResponseSpec]:
     }
 
 
-def fields(error: QuorraError) -> dict[str, Any]:
-    """Gives an error's JSON object."""
-    return {"error": {"code": error.code, "message": error.message, "next": error.next}}
-
-
 def status(code: str) -> int:
     """Gives the status of an error's code; what no table knows is the service's own fault."""
     return STATUSES.get(code, 500)
@@ -102,12 +98,12 @@ def headers(number: int) -> dict[str, str]:
 def reply(error: QuorraError) -> ASGIResponse:
     """Gives an error as an answer of its own, for where no route is in charge."""
     number = status(error.code)
-    return ASGIResponse(body=encode_json(fields(error)), status_code=number, headers=headers(number))
+    return ASGIResponse(body=encode_json(fields.error(error)), status_code=number, headers=headers(number))
 
 
 def known(request: Request[Any, Any, Any], error: QuorraError) -> Response[dict[str, Any]]:
     """Answers with an error that some room raised on purpose."""
-    return _answer(request, status(error.code), fields(error))
+    return _answer(request, status(error.code), fields.error(error))
 
 
 def refused(request: Request[Any, Any, Any], error: HTTPException) -> Response[dict[str, Any]]:
@@ -118,7 +114,9 @@ def refused(request: Request[Any, Any, Any], error: HTTPException) -> Response[d
         return _answer(request, error.status_code, body)
     if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return broken(request, error)
-    return _answer(request, error.status_code, fields(BadInput(_sentence(error), "Its fields are listed at /schema.")))
+    return _answer(
+        request, error.status_code, fields.error(BadInput(_sentence(error), "Its fields are listed at /schema."))
+    )
 
 
 def nested(request: Request[Any, Any, Any], _: RecursionError) -> Response[dict[str, Any]]:
