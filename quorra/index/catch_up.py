@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quorra.access.window import domain
+from quorra.access import window
 from quorra.index.intake import passages, plan, prepare
 from quorra.index.intake.plan import Plan
 from quorra.index.intake.prepare import Prepared
@@ -93,9 +93,9 @@ class Writer:
         from quorra.index.store import tables as store
 
         found: dict[str, Held] = {}
-        for place, some in _by_domain(paths).items():
-            if place in base.shelves:
-                found |= store.held(self.tables.read(base.shelves[place]), some)
+        for domain, some in _by_domain(paths).items():
+            if domain in base.shelves:
+                found |= store.held(self.tables.read(base.shelves[domain]), some)
         return found
 
     def _write(
@@ -106,9 +106,9 @@ class Writer:
         shelves, reused = dict(base.shelves), 0
         with ThreadPoolExecutor(1, "quorra-catalogue") as beside:
             catalogued = beside.submit(self._catalogued, base, wanted, prepared)
-            for place in sorted({*prepared.passages, *gone}):
-                dropped = {path: held[path] for path in gone.get(place, ())}
-                shelves[place], known = self._fill(base, place, dropped, prepared.passages.get(place))
+            for domain in sorted({*prepared.passages, *gone}):
+                dropped = {path: held[path] for path in gone.get(domain, ())}
+                shelves[domain], known = self._fill(base, domain, dropped, prepared.passages.get(domain))
                 reused += known
             self.steps("catalogue")
             name, documents, problems = catalogued.result()
@@ -132,12 +132,12 @@ class Writer:
         return name, *self._editor.edit(base.catalogue, name, wanted.gone, prepared.rows)
 
     def _fill(
-        self, base: Manifest, place: str, gone: "Mapping[str, Held]", added: "pa.Table | None"
+        self, base: Manifest, domain: str, gone: "Mapping[str, Held]", added: "pa.Table | None"
     ) -> tuple[Shelf, int]:
         from quorra.index.store import shelves
 
         self.steps("rows")
-        shelf, table = shelves.opened(self.tables, base, place)
+        shelf, table = shelves.opened(self.tables, base, domain)
         near = self._near(base, added)
         filled = shelves.fill(table, shelf, gone, added, near)
         if shelf.fresh or shelves.worn(filled):
@@ -159,5 +159,5 @@ class Writer:
 def _by_domain(paths: Sequence[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path in paths:
-        found.setdefault(domain(path), []).append(path)
+        found.setdefault(window.domain(path), []).append(path)
     return found

@@ -35,17 +35,17 @@ def run(
     if manifest.embedder != embedder.name and manifest.shelves:
         manifest = _adopt(writer, embedder)
     embedded = reused = 0
-    for place, shelf in sorted(manifest.shelves.items()):
+    for domain, shelf in sorted(manifest.shelves.items()):
         table = writer.tables.read(shelf)
         lacking = _lacking(table, shelf)
         known = writer.cache.get(embedder.name, lacking)
         if known:
             reused += sum(len(lacking[key]) for key in known)
-            manifest = _add(writer, place, embedder, known)
+            manifest = _add(writer, domain, embedder, known)
         left = {key: rows[0] for key, rows in lacking.items() if key not in known}
         for vectors in _batches(writer, embedder, table, left, until):
             embedded += len(vectors)
-            manifest = _add(writer, place, embedder, vectors)
+            manifest = _add(writer, domain, embedder, vectors)
             if manifest.pending:
                 progress(f"{manifest.pending} passages to embed")
     return Done(tidy(writer, False), embedded, reused)
@@ -93,49 +93,49 @@ def _adopt(writer: Writer, embedder: Embedder) -> Manifest:
         if base.embedder == embedder.name:
             return base
         found = {}
-        for place in base.shelves:
-            shelf, table = shelves.opened(writer.tables, base, place)
-            found[place] = shelves.adopt(table, shelf, embedder.dim)
+        for domain in base.shelves:
+            shelf, table = shelves.opened(writer.tables, base, domain)
+            found[domain] = shelves.adopt(table, shelf, embedder.dim)
         return writer.publish(base, embedder=embedder.name, dim=embedder.dim, shelves=found)
 
 
-def _add(writer: Writer, place: str, embedder: Embedder, vectors: Mapping[bytes, Vectors]) -> Manifest:
+def _add(writer: Writer, domain: str, embedder: Embedder, vectors: Mapping[bytes, Vectors]) -> Manifest:
     """Adds the vectors of the passages that are still there and have none."""
     from quorra.index.store import shelves
     from quorra.index.store import tables as store
 
     with _base(writer) as base:
-        if place not in base.shelves or base.embedder != embedder.name:
+        if domain not in base.shelves or base.embedder != embedder.name:
             return base
         writer.steps("vectors")
-        shelf, table = shelves.opened(writer.tables, base, place)
+        shelf, table = shelves.opened(writer.tables, base, domain)
         rows = [row for row, key in store.lacking(table).items() if key in vectors]
         if not rows:
             return base
         near = store.meaning(store.taken(table, rows, (*store.SHOWN, "key")), vectors)
         shelf = shelves.fill(table, shelf, {}, None, near)
-        return writer.publish(base, shelves={**base.shelves, place: shelf})
+        return writer.publish(base, shelves={**base.shelves, domain: shelf})
 
 
 def tidy(writer: Writer, everything: bool) -> Manifest:
     """Settles what was edited much and compacts what needs it, or all that was edited; builds vector indices."""
     with _base(writer) as base:
         found = dict(base.shelves)
-        for place, shelf in base.shelves.items():
+        for domain, shelf in base.shelves.items():
             if shelf.edits or (everything and shelf.stale):
-                found[place] = _tidied(writer, base, place, everything)
+                found[domain] = _tidied(writer, base, domain, everything)
         return writer.publish(base, shelves=found) if found != dict(base.shelves) else base
 
 
-def _tidied(writer: Writer, base: Manifest, place: str, everything: bool) -> Shelf:
+def _tidied(writer: Writer, base: Manifest, domain: str, everything: bool) -> Shelf:
     from quorra.index.store import shelves
 
-    shelf = base.shelves[place]
+    shelf = base.shelves[domain]
     whole = everything or shelves.worn(shelf)
     if not (whole or shelves.untrained(shelf) or shelf.edits >= _EDITS or shelf.loose >= _LOOSE):
         return shelf
     writer.steps("compact")
-    _, table = shelves.opened(writer.tables, base, place)
+    _, table = shelves.opened(writer.tables, base, domain)
     shelf = shelves.compact(table, shelf) if whole else shelves.settle(table, shelf)
     return shelves.train(table, shelf) if shelves.untrained(shelf) else shelf
 

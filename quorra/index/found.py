@@ -8,7 +8,7 @@ Mode = Literal["hybrid", "words", "meaning"]
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """A hit's place in each single mode, from 1; None where that mode did not find it."""
+    """A hit's rank in each single mode, from 1; None where that mode did not find it."""
 
     words: int | None
     meaning: int | None

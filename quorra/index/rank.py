@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 Vectors = npt.NDArray[np.float32]
-Place = tuple[str, int]
+Address = tuple[str, int]
 
 POOL = 100
 WORDS = 0.5
@@ -44,14 +44,14 @@ class Spot(NamedTuple):
 class Field:
     """Vectors of passages, in order of path and part; ``numbers`` are the rows that show them."""
 
-    def __init__(self, places: Sequence[Place], numbers: Sequence[int], rows: Vectors) -> None:
-        order = sorted(range(len(places)), key=places.__getitem__)
-        self.places = [places[at] for at in order]
+    def __init__(self, addresses: Sequence[Address], numbers: Sequence[int], rows: Vectors) -> None:
+        order = sorted(range(len(addresses)), key=addresses.__getitem__)
+        self.addresses = [addresses[at] for at in order]
         self.numbers = [numbers[at] for at in order]
         self.rows = rows[order]
         self.paths: list[str] = []
         self._starts: list[int] = []
-        for at, (path, _) in enumerate(self.places):
+        for at, (path, _) in enumerate(self.addresses):
             if not self.paths or self.paths[-1] != path:
                 self.paths.append(path)
                 self._starts.append(at)
@@ -65,7 +65,7 @@ class Field:
 
     def spots(self, vector: Vectors) -> list[Spot]:
         """Scores every passage by its cosine with a vector."""
-        found = zip(self.places, self._cosines(vector).tolist(), self.numbers, strict=True)
+        found = zip(self.addresses, self._cosines(vector).tolist(), self.numbers, strict=True)
         return [Spot(path, part, score, row) for (path, part), score, row in found]
 
     def means(self) -> Vectors:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorra.access.window import Window, domain
+from quorra.access import window as windows
+from quorra.access.window import Window
 from quorra.index import rank
 from quorra.index.found import Found, Hit, Mode, Ranks
 from quorra.index.intake import terms
-from quorra.index.rank import Field, Place, Spot, Vectors
+from quorra.index.rank import Address, Field, Spot, Vectors
 from quorra.index.store.manifest import Manifest, Shelf
 from quorra.inference.protocol import Embedder, ModelAway
 
@@ -157,7 +158,7 @@ class Searcher:
 
     def _hits(self, manifest: Manifest, scores: Scores, k: int, per_note: bool) -> tuple[Hit, ...]:
         passages = _passages(scores)
-        chosen = _best_places(scores, passages, k) if per_note else _all_places(scores, passages, k)
+        chosen = _best_notes(scores, passages, k) if per_note else _best_passages(scores, passages, k)
         rows = self._rows(manifest, chosen)
         words = {path: at for at, path in enumerate(rank.ordered(scores.words), 1)}
         meaning = {path: at for at, path in enumerate(rank.ordered(scores.meaning), 1)}
@@ -166,15 +167,15 @@ class Searcher:
             for spot in chosen
         )
 
-    def _rows(self, manifest: Manifest, spots: Sequence[Spot]) -> dict[Place, Mapping[str, Any]]:
+    def _rows(self, manifest: Manifest, spots: Sequence[Spot]) -> dict[Address, Mapping[str, Any]]:
         from quorra.index.store import tables as store
 
         numbers: dict[str, list[int]] = {}
         for spot in spots:
-            numbers.setdefault(domain(spot.path), []).append(spot.row)
-        found: dict[Place, Mapping[str, Any]] = {}
-        for place, some in numbers.items():
-            table = self._tables.read(manifest.shelves[place])
+            numbers.setdefault(windows.domain(spot.path), []).append(spot.row)
+        found: dict[Address, Mapping[str, Any]] = {}
+        for domain, some in numbers.items():
+            table = self._tables.read(manifest.shelves[domain])
             for row in store.taken(table, some, store.SHOWN).to_pylist():
                 found[row["path"], row["part"]] = row
         return found
@@ -183,22 +184,24 @@ class Searcher:
 def opened(manifest: Manifest, window: Window) -> list[Shelf]:
     """Gives the tables that a window opens; the others are never touched."""
     return [
-        shelf for place, shelf in sorted(manifest.shelves.items()) if window.domains is None or place in window.domains
+        shelf
+        for domain, shelf in sorted(manifest.shelves.items())
+        if window.domains is None or domain in window.domains
     ]
 
 
 def _joined(fields: Sequence[Field], like: Vectors) -> Field:
-    rows = [field.rows for field in fields if field.places]
+    rows = [field.rows for field in fields if field.addresses]
     return Field(
-        [place for field in fields for place in field.places],
+        [address for field in fields for address in field.addresses],
         [number for field in fields for number in field.numbers],
         np.concatenate(rows) if rows else np.zeros((0, len(like)), np.float32),
     )
 
 
-def _passages(scores: Scores) -> dict[Place, Spot]:
+def _passages(scores: Scores) -> dict[Address, Spot]:
     """Scores passages by words and meaning, each side over its own range."""
-    found: dict[Place, Spot] = {}
+    found: dict[Address, Spot] = {}
     for spots, share in ((scores.lexical.passages, rank.WORDS), (scores.near, 1 - rank.WORDS)):
         high = max((spot.score for spot in spots), default=0.0)
         low = min((spot.score for spot in spots), default=0.0) if spots is scores.near else 0.0
@@ -210,7 +213,7 @@ def _passages(scores: Scores) -> dict[Place, Spot]:
     return found
 
 
-def _best_places(scores: Scores, passages: Mapping[Place, Spot], k: int) -> list[Spot]:
+def _best_notes(scores: Scores, passages: Mapping[Address, Spot], k: int) -> list[Spot]:
     """Gives the best passage of each of the best notes, with the note's score."""
     best = rank.best(passages.values())
     whole = {spot.path: spot for spot in scores.lexical.whole}
@@ -219,7 +222,7 @@ def _best_places(scores: Scores, passages: Mapping[Place, Spot], k: int) -> list
     return [Spot(spot.path, spot.part, scores.notes[spot.path], spot.row) for spot in chosen]
 
 
-def _all_places(scores: Scores, passages: Mapping[Place, Spot], k: int) -> list[Spot]:
+def _best_passages(scores: Scores, passages: Mapping[Address, Spot], k: int) -> list[Spot]:
     """Gives the best passages of all, each by its own score and half its note's."""
     top = max(scores.notes.values(), default=0.0) or 1.0
     values = [

@@ -64,10 +64,10 @@ def _edited(value: Note, key: str, to: Any) -> str:
     block = text[start:stop]
     if any(issue.severity == "error" and issue.code.startswith("frontmatter") for issue in value.issues):
         raise Unwritable(value.path, "it can't be read as it is")
-    place = frontmatter.places(block).get(key)
-    if not place:
+    extents = frontmatter.values(block).get(key)
+    if not extents:
         return f"{text[:stop]}{_line(key, to)}{end}{text[stop:]}"
-    colon, first, last = place
+    colon, first, last = extents
     between = block[colon + 1 : first]
     if not between or between.strip(" ") or first == last:
         first, between = colon + 1, " "

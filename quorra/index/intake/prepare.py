@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from quorra.access.window import domain
+from quorra.access import window
 from quorra.index.intake import passages
 from quorra.index.store import catalogue
 from quorra.index.store.cache import Cache
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Text = tuple[str, str, str, bytes]
 _CHUNK = 50
 _MANY = 300
-_PLACE = str(Path(__file__).resolve().parents[3])
+_CODE = str(Path(__file__).resolve().parents[3])
 _WORKER = (
     "import sys; sys.path.insert(0, sys.argv[1]); from quorra.index.intake import prepare; prepare.serve(sys.argv[2])"
 )
@@ -73,7 +73,7 @@ class _Chunks:
 def _beside(chunks: _Chunks, cache: Cache) -> dict[int, Prepared]:
     """Lets a second process prepare chunks; if it dies, this thread goes on without it."""
     done: dict[int, Prepared] = {}
-    words = [sys.executable, "-c", _WORKER, _PLACE, str(cache.folder)]
+    words = [sys.executable, "-c", _WORKER, _CODE, str(cache.folder)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
         assert child.stdin is not None
         assert child.stdout is not None
@@ -107,10 +107,10 @@ def serve(folder: str) -> None:
 def _joined(parts: Sequence[Prepared]) -> Prepared:
     import pyarrow as pa
 
-    places = sorted({place for part in parts for place in part.passages})
-    tables = {place: [part.passages[place] for part in parts if place in part.passages] for place in places}
+    domains = sorted({domain for part in parts for domain in part.passages})
+    tables = {domain: [part.passages[domain] for part in parts if domain in part.passages] for domain in domains}
     return Prepared(
-        {place: pa.concat_tables(found) for place, found in tables.items()},
+        {domain: pa.concat_tables(found) for domain, found in tables.items()},
         catalogue.Rows(
             pa.concat_tables([part.rows.documents for part in parts]),
             pa.concat_tables([part.rows.links for part in parts]),
@@ -130,15 +130,15 @@ def some(texts: Iterable[Text], cache: Cache) -> Prepared:
     for file, public, blob, data in texts:
         note = parse.note(public, data)
         cut = passages.cut(note)
-        place = domain(public)
-        rows = found.setdefault(place, [])
+        domain = window.domain(public)
+        rows = found.setdefault(domain, [])
         for each in cut.passages:
             digest = cache.key(each.words[: each.embeds]) if each.embeds else None
             whole = cut.whole if each.part == 0 else None
             shown = (*each.lines, each.heading, each.text, each.words, whole, each.embeds, digest)
             rows.append((public, each.part, *shown, blob, note.title, note.date))
         problems = sum(issue.severity != "info" for issue in note.issues)
-        documents.append((public, file, blob, place, note.title, note.date, len(cut.passages), problems))
+        documents.append((public, file, blob, domain, note.title, note.date, len(cut.passages), problems))
         links += [
             (public, at, link.line, link.kind, link.text, link.target, link.anchor, link.alias)
             for at, link in enumerate(note.links)
@@ -157,7 +157,7 @@ def some(texts: Iterable[Text], cache: Cache) -> Prepared:
 def _schema(names: Sequence[str]) -> "pa.Schema":
     import pyarrow as pa
 
-    counts = {"passages", "problems", "place", "line"}
+    counts = {"passages", "problems", "position", "line"}
     return pa.schema([(name, pa.int32() if name in counts else pa.string()) for name in names])
 
 

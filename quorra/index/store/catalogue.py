@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 _TABLES = """
 CREATE TABLE documents (path VARCHAR, file VARCHAR, blob VARCHAR, domain VARCHAR, title VARCHAR, date VARCHAR,
     passages INTEGER, problems INTEGER);
-CREATE TABLE links (path VARCHAR, place INTEGER, line INTEGER, kind VARCHAR, text VARCHAR, target VARCHAR,
+CREATE TABLE links (path VARCHAR, position INTEGER, line INTEGER, kind VARCHAR, text VARCHAR, target VARCHAR,
     anchor VARCHAR, alias VARCHAR);
 CREATE TABLE tags (path VARCHAR, tag VARCHAR);
 """
 DOCUMENTS = ("path", "file", "blob", "domain", "title", "date", "passages", "problems")
-LINKS = ("path", "place", "line", "kind", "text", "target", "anchor", "alias")
+LINKS = ("path", "position", "line", "kind", "text", "target", "anchor", "alias")
 TAGS = ("path", "tag")
 
 
@@ -79,11 +79,11 @@ class Editor:
             left.unlink()
         if old:
             shutil.copyfile(self._folder / old, fresh)
-        place = str(fresh).replace("'", "''")
+        name = str(fresh).replace("'", "''")
         with ExitStack() as undo:
             undo.callback(self._forget)
             try:
-                self._base.execute(f"ATTACH '{place}' AS fresh (RECOVERY_MODE NO_WAL_WRITES)")
+                self._base.execute(f"ATTACH '{name}' AS fresh (RECOVERY_MODE NO_WAL_WRITES)")
                 self._base.execute("USE fresh")
                 counted = self._edited(bool(old), gone, added)
                 self._base.execute("USE memory")

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from quorra.errors import QuorraError
 
-FORMAT = 1
+FORMAT = 2
 FILE = "manifest.json"
 KEEP = 3600.0
 

@@ -19,12 +19,12 @@ _STALE = 1000
 _EDITS = 256
 
 
-def opened(base_tables: Tables, manifest: Manifest, place: str) -> tuple[Shelf, Any]:
+def opened(base_tables: Tables, manifest: Manifest, domain: str) -> tuple[Shelf, Any]:
     """Opens a domain's table for writing, making it where there is none."""
-    shelf = manifest.shelves.get(place)
+    shelf = manifest.shelves.get(domain)
     if shelf is not None:
         return shelf, base_tables.write(shelf)
-    name = f"{tables.name(place)}.{secrets.token_hex(4)}"
+    name = f"{tables.name(domain)}.{secrets.token_hex(4)}"
     return Shelf(name, 0), base_tables.create(name, manifest.dim)
 
 

@@ -260,8 +260,8 @@ def near(table: Any, shelf: Shelf, vector: Vectors, limit: int) -> Field:
     query = query.with_row_id(True).select(["path", "part", "vector", "_distance"])
     found = _sure(lambda most: query.limit(most).to_arrow(), "_distance", limit)
     flat = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    places = list(zip(found["path"].to_pylist(), found["part"].to_pylist(), strict=True))
-    return Field(places, found["_rowid"].to_pylist(), flat.reshape(-1, len(vector)))
+    addresses = list(zip(found["path"].to_pylist(), found["part"].to_pylist(), strict=True))
+    return Field(addresses, found["_rowid"].to_pylist(), flat.reshape(-1, len(vector)))
 
 
 def index_vectors(table: Any, count: int) -> None:

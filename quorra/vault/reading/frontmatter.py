@@ -101,7 +101,7 @@ def read(text: str, start: int, end: int) -> Matter:
     return matter
 
 
-def places(block: str) -> dict[str, tuple[int, int, int]]:
+def values(block: str) -> dict[str, tuple[int, int, int]]:
     """Gives for each top key of a valid block where its colon lies, and where its value starts and ends."""
     root = _compose(block)
     found: dict[str, tuple[int, int, int]] = {}
@@ -207,7 +207,7 @@ class _Reading:
         if len(parts) == 1 and node.flow_style and parts[0].__class__ is SequenceNode:
             inner = parts[0].value
             if parts[0].flow_style and len(inner) == 1 and inner[0].__class__ is ScalarNode:
-                first, last = self.place(node)
+                first, last = self.extent(node)
                 written = self.text[first:last]
                 if written.startswith("[[") and written.endswith("]]"):
                     return self.bare(written, first, node.start_mark.line)
@@ -218,7 +218,7 @@ class _Reading:
         self.matter.links.append(_link("frontmatter", written, written[2:-2], start + 2, line + 2))
         return written
 
-    def place(self, node: Node) -> tuple[int, int]:
+    def extent(self, node: Node) -> tuple[int, int]:
         start = self.matter.start
         return start + node.start_mark.index, start + node.end_mark.index
 
@@ -242,7 +242,7 @@ class _Reading:
 
     def linked(self, node: Node) -> None:
         """Pairs the links of the value with those of its source, which escapes may spell otherwise."""
-        start, end = self.place(node)
+        start, end = self.extent(node)
         values = [found[1] for found in _WIKI.finditer(node.value)]
         sources = list(_WIKI.finditer(self.text, start, end))
         if len(values) != len(sources):
@@ -258,11 +258,11 @@ class _Reading:
             self.matter.links.append(link)
 
     def entity(self, node: ScalarNode) -> None:
-        start, end = self.place(node)
+        start, end = self.extent(node)
         if node.style:
             start, end = start + 1, end - 1
-        place, line = Span(start, end), node.start_mark.line + 2
-        self.matter.links.append(Link("entity", self.text[start:end], node.value, "", "", line, place))
+        where, line = Span(start, end), node.start_mark.line + 2
+        self.matter.links.append(Link("entity", self.text[start:end], node.value, "", "", line, where))
 
 
 def _real(found: re.Match[str]) -> bool:

@@ -20,7 +20,7 @@ from quorra.vault.note import Block, Heading, Link, LinkKind, Span
 if TYPE_CHECKING:
     from pyromark.event import Range
 
-Place = tuple[int, int]
+Extent = tuple[int, int]
 _PARSER = pyromark.Markdown(
     options=Options.ENABLE_TABLES
     | Options.ENABLE_TASKLISTS
@@ -66,7 +66,7 @@ class _Reader:
         self.open: list[tuple[dict[str, Any], int]] = []
         self.kind, self.start, self.level = "", 0, 0
         self.items = self.quotes = 0
-        self.definitions: dict[str, Place] | None = None
+        self.definitions: dict[str, Extent] | None = None
         self.data = b"" if body.isascii() else body.encode()
         self.byte = self.character = 0
 
@@ -110,14 +110,14 @@ class _Reader:
         self.byte = byte
         return self.character
 
-    def line(self, place: int) -> int:
+    def line(self, at: int) -> int:
         """Counts lines up to a character, from where it last stood."""
         mark = self.mark
-        if place >= mark:
-            self.row += self.body.count("\n", mark, place)
+        if at >= mark:
+            self.row += self.body.count("\n", mark, at)
         else:
-            self.row -= self.body.count("\n", place, mark)
-        self.mark = place
+            self.row -= self.body.count("\n", at, mark)
+        self.mark = at
         return self.row
 
     # blocks
@@ -149,8 +149,8 @@ class _Reader:
             text = _CALLOUT.sub("", text, count=1) or text
         row, base = self.line(start), self.base
         rows = row, row + body.count("\n", start, end)
-        place = _new(Span, (base + start, base + end))
-        self.blocks.append(_new(Block, (kind, text, rows, place, len(self.headings) - 1)))
+        where = _new(Span, (base + start, base + end))
+        self.blocks.append(_new(Block, (kind, text, rows, where, len(self.headings) - 1)))
 
     def start_paragraph(self, _: Any, span: "Range", last: "Range") -> None:
         if not self.kind:
@@ -182,8 +182,8 @@ class _Reader:
         start, end, body = self.start, self.at(span["end"]), self.body
         while body[end - 1] in _SPACE:
             end -= 1
-        place = _new(Span, (self.base + start, self.base + end))
-        self.headings.append(_new(Heading, (self.level, text, self.line(start), place)))
+        where = _new(Span, (self.base + start, self.base + end))
+        self.headings.append(_new(Heading, (self.level, text, self.line(start), where)))
 
     def start_item(self, _: Any, span: "Range", last: "Range") -> None:
         self.begin("item", span, last)
@@ -297,9 +297,9 @@ class _Reader:
         elif form in ("Autolink", "Email"):
             self.add("autolink", (start, end), (start + 1, end - 1), alias)
         else:
-            place = self.defined(value["id"])
-            if place:
-                self.add("reference", (start, end), place, alias, dest)
+            defined = self.defined(value["id"])
+            if defined:
+                self.add("reference", (start, end), defined, alias, dest)
 
     def wiki(self, kind: LinkKind, start: int, end: int, mark: int) -> None:
         text = self.body[start:end]
@@ -310,15 +310,15 @@ class _Reader:
             if kind == "wiki" or "." not in target or target.endswith(".md"):
                 self.words.append(label(target, anchor))
         begin = self.base + start + inner
-        place = _new(Span, (begin + left, begin + right))
-        self.links.append(_new(Link, (kind, text, target, anchor, alias, self.line(start), place)))
+        where = _new(Span, (begin + left, begin + right))
+        self.links.append(_new(Link, (kind, text, target, anchor, alias, self.line(start), where)))
 
     def attributes(self, start: int, end: int) -> None:
         """Takes the ``src`` and ``href`` of a stretch of HTML as links, those in comments left out."""
         for whole, where in attributes(self.body[start:end]):
             self.add("html", (start + whole[0], start + whole[1]), (start + where[0], start + where[1]), "", html)
 
-    def defined(self, name: str) -> Place | None:
+    def defined(self, name: str) -> Extent | None:
         """Finds the target in the definition that a reference names."""
         if self.definitions is None:
             self.definitions = {}
@@ -329,10 +329,10 @@ class _Reader:
                     self.definitions[_fold(key)] = found.span(found.lastindex or 2)
         return self.definitions.get(_fold(name))
 
-    def add(self, kind: LinkKind, whole: Place, place: Place, alias: str, escaped: Any = None) -> None:
+    def add(self, kind: LinkKind, whole: Extent, inner: Extent, alias: str, escaped: Any = None) -> None:
         """Adds a Markdown link; ``escaped`` is its target free of escapes, or html where entities stand in it."""
         start, end = whole
-        where, stop = place
+        where, stop = inner
         written = self.body[where:stop]
         target = html.unescape(written) if escaped is html else escaped or written
         anchor = ""
