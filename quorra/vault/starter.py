@@ -50,6 +50,9 @@ def create(folder: Path, shipped: Path, origin: Origin, *, vault: str = "vault",
         raise Unfit(f"{folder} is a home already.", f"Ask it something: quorra ask --home {folder} 'your question'")
     wanted = settings.told(folder, {"vault": {"path": vault}}, folder / FILE)
     roots = (wanted.vault_root, "facts")
+    notes = folder / wanted.vault_root
+    if notes.exists() and not notes.is_dir():
+        raise Unfit(f"{notes} is a file; the notes need a folder.", "Name another with --vault.")
     settled = folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
     notices = tuple(
         f"Line endings would be converted here; .gitattributes needs the line: {line}"
@@ -60,6 +63,7 @@ def create(folder: Path, shipped: Path, origin: Origin, *, vault: str = "vault",
     content = files(shipped, wanted, owner, notes=starts)
     done = ledgers.init(folder, content, owner, roots, origin)
     if isinstance(done, Applied):
+        notes.mkdir(parents=True, exist_ok=True)
         return Made(folder.resolve(), done.commit, notices)
     raise Unfit(
         done.reason.rstrip(".") + ".",

@@ -278,3 +278,15 @@ def test_a_damaged_index_is_made_again(tmp_path: Path):
         (tmp_path / "vault" / "b.md").write_text(f"# B\n\nNothing of note, number {number}.\n")
         assert quorra("sync", "--home", str(tmp_path)).fields["documents"] == 3
         assert quorra(*find).fields["hits"][0]["path"] == "a.md"
+
+
+def test_an_empty_home_has_a_folder_for_its_notes(tmp_path: Path):
+    assert quorra("init", str(tmp_path / "home"), "--empty").code == 0
+    assert (tmp_path / "home" / "vault").is_dir()
+
+
+def test_a_file_is_no_place_for_notes(tmp_path: Path):
+    (tmp_path / "notes").write_text("x")
+    said = quorra("init", str(tmp_path), "--vault", "notes")
+    assert (said.code, said.fields["error"]["code"]) == (1, "unfit")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes"]
