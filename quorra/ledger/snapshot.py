@@ -8,7 +8,13 @@ from quorra.ledger.change import Snapshot
 from quorra.ledger.plumbing.disk import Blocked, Disk
 from quorra.ledger.plumbing.repository import Repository
 
-STATUS = ("status", "--porcelain=v2", "--branch", "-z", "-uall", "--no-renames", "--ignore-submodules=all")
+STATUS = (
+    *("status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-z", "-uall"),
+    *("--no-renames", "--ignore-submodules=all"),
+)
+# Bytes of an index of some thousand files: below, the threads that git would start cost more than they save.
+SMALL = 300_000
+ALONE = ("-c", "core.preloadIndex=false")
 SETTLED = 1_000_000_000
 REGULAR = (b"100644", b"100755", b"100664")
 
@@ -57,7 +63,8 @@ class Watch:
         """Gives head and, for every path that may differ, the id of the regular file that HEAD has there."""
         head: str | None = None
         found: dict[str, str | None] = {}
-        for record in self.repo.git.run(*STATUS).split(b"\0"):
+        alone = ALONE if self._small() else ()
+        for record in self.repo.git.run(*alone, *STATUS).split(b"\0"):
             kind = record[:1]
             if kind == b"#":
                 words = record.split(b" ")
@@ -71,6 +78,12 @@ class Watch:
             elif kind == b"?" and not record.endswith(b"/"):
                 self._note(found, record[2:], None)
         return head, found
+
+    def _small(self) -> bool:
+        try:
+            return os.stat(self.repo.index_file).st_size < SMALL
+        except FileNotFoundError:
+            return True
 
     def _note(self, found: dict[str, str | None], name: bytes, ident: str | None) -> None:
         path = os.fsdecode(name)

@@ -8,7 +8,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, TypeVar
+from tempfile import TemporaryFile
+from typing import IO, Any, TypeVar
 
 from quorra.errors import QuorraError
 
@@ -51,13 +52,24 @@ class Git:
     ) -> bytes:
         """Runs a command and gives its output; ``within`` adds variables to its environment."""
         prefix = ["env", *(f"{key}={value}" for key, value in within.items())] if within else []
-        try:
-            done = subprocess.run([*prefix, *self.base, *words], input=stdin, capture_output=True, check=False)
-        except FileNotFoundError as error:
-            raise GitFailed("git is not installed here.", "Install git 2.36 or newer.") from error
-        if done.returncode not in good:
-            raise GitFailed(sentence(done.stderr, words), "Mend what git names and try again.")
-        return done.stdout
+        command = [*prefix, *self.base, *words]
+        # One pipe is read straight through, where two or three would have to be watched in turn.
+        told: dict[str, Any] = {"input": stdin} if stdin else {"stdin": subprocess.DEVNULL}
+        with _aside() as said:
+            try:
+                done = subprocess.run(command, **told, stdout=subprocess.PIPE, stderr=said, check=False)
+            except FileNotFoundError as error:
+                raise GitFailed("git is not installed here.", "Install git 2.36 or newer.") from error
+            if done.returncode not in good:
+                said.seek(0)
+                raise GitFailed(sentence(said.read(), words), "Mend what git names and try again.")
+        return bytes(done.stdout)
+
+
+def _aside() -> IO[bytes]:
+    """Opens a file for complaints, in memory where the system has that."""
+    memory = getattr(os, "memfd_create", None)
+    return open(memory("said"), "w+b", buffering=0) if memory else TemporaryFile()
 
 
 def sentence(stderr: bytes, words: Sequence[str]) -> str:
