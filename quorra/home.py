@@ -106,11 +106,15 @@ class Home:
         return Keys(database.open(self.settings.private / "state.db"))
 
     def window(self, principal: str, text: str | None) -> Window:
-        """Gives a principal's window, narrowed to the domains in ``text`` (separated by commas)."""
-        whole = window.of(principal)
+        """Gives a principal's window, narrowed to the domains in ``text`` (separated by commas).
+
+        Raises UnknownPrincipal and UnknownDomain.
+        """
+        known = {window.HOUSEHOLD, *map(window.domain, self.texts.owned())}
+        whole = window.of(principal, known)
         if text is None:
             return whole
-        return whole.narrowed(tuple(part.strip() for part in text.split(",") if part.strip()))
+        return whole.narrowed([part.strip() for part in text.split(",") if part.strip()], known)
 
     def search(
         self,

@@ -1,10 +1,37 @@
 """Domains and windows: which tables a principal's search may open."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from quorra.errors import QuorraError
+
+OWNER = "owner"
 HOUSEHOLD = "household"
+_MEMBER = "member:"
 _OWNED = re.compile(r"/?(?:facts/)?(members|workspaces)/([^/]+?)(?:/|\.md$)")
+
+
+class UnknownPrincipal(QuorraError):
+    """Nobody of this name is known to the home."""
+
+    code = "unknown_principal"
+
+    def __init__(self, principal: str, domains: Collection[str]) -> None:
+        members = [name.removeprefix(_MEMBER) for name in sorted(domains) if name.startswith(_MEMBER)]
+        super().__init__(
+            f"This home knows nobody called {principal!r}.",
+            f"Known are: {', '.join([OWNER, *members])}. A member has a folder of that name under members/.",
+        )
+
+
+class UnknownDomain(QuorraError):
+    """The window opens no such domain, be it that there is none or that it is somebody else's."""
+
+    code = "window"
+
+    def __init__(self, name: str, open: Collection[str]) -> None:
+        super().__init__(f"There is no domain {name!r} to see here.", f"There are: {', '.join(sorted(open))}.")
 
 
 def domain(path: str) -> str:
@@ -30,13 +57,23 @@ class Window:
         """Tells whether a note of this public path lies inside the window."""
         return self.domains is None or domain(path) in self.domains
 
-    def narrowed(self, domains: tuple[str, ...]) -> "Window":
-        """Keeps only the named domains, and of those only what this window already opens."""
-        return Window(domains if self.domains is None else tuple(d for d in domains if d in self.domains))
+    def narrowed(self, wanted: Collection[str], known: Collection[str]) -> "Window":
+        """Keeps only the named domains; raises UnknownDomain for one that is not ``known`` or not open here."""
+        opened = known if self.domains is None else self.domains
+        for name in wanted or ("",):
+            if name not in opened:
+                raise UnknownDomain(name, opened)
+        return Window(tuple(wanted))
 
 
-def of(principal: str) -> Window:
-    """Gives a principal's window: the owner's is the whole home, a member's the household and their own."""
-    if principal == "owner":
+def of(principal: str, known: Collection[str]) -> Window:
+    """Gives a principal's window: the owner's is the whole home, a member's the household and their own.
+
+    ``known`` are the domains that there are; raises UnknownPrincipal for a member without one.
+    """
+    if principal == OWNER:
         return Window(None)
-    return Window((HOUSEHOLD, principal if ":" in principal else f"member:{principal}"))
+    own = _MEMBER + principal.removeprefix(_MEMBER)
+    if own not in known:
+        raise UnknownPrincipal(principal, known)
+    return Window((HOUSEHOLD, own))

@@ -72,6 +72,14 @@ class Texts:
         named = ((self.settings.public(path), place) for path, place in found.items() if not hidden(path))
         return {name: place for name, place in named if name}
 
+    def owned(self) -> Iterator[str]:
+        """Names the folders and pages on disk that belong to one member or workspace."""
+        for root in (self.settings.home / self.settings.vault_root, self.settings.home / "facts"):
+            for top in ("members", "workspaces"):
+                for entry in (root / top).glob("[!.]*"):
+                    if entry.is_dir() or entry.suffix == ".md":
+                        yield f"{top}/{entry.name}{'/' if entry.is_dir() else ''}"
+
     def read(self, place: Place) -> bytes:
         """Reads the text of a place: from git where it is committed, else from disk."""
         if place.commit:

@@ -88,7 +88,9 @@ def _line(value: Note, key: str) -> int:
 
 
 def _lead(value: Note) -> Iterator[Issue]:
-    """Asks for a summary lead where the first thing below the title is no sentence."""
+    """Asks for a summary lead where the first thing below the title is no sentence; a page of facts is a list."""
+    if value.path.startswith("/facts/"):
+        return
     body = [block for block in value.blocks if block.span.start >= value.body_start]
     top = 0 if value.headings and value.headings[0].level == 1 else -1
     lead = next((block for block in body if block.heading <= top and block.kind == "paragraph"), None)

@@ -173,6 +173,7 @@ def family(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("family")
     notes = {"household/plan.md": "# Plan\n\nThe surprise is a zither.\n", "household/a.md": "# A\n\n[[diary]]\n"}
     notes["members/tom/diary.md"] = "# Diary\n\nTom wrote of the zither.\n"
+    notes["members/mira/reading.md"] = "# Reading\n\nMira reads of the sea.\n"
     for path, text in notes.items():
         file = place / "vault" / path
         file.parent.mkdir(parents=True, exist_ok=True)
