@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from textwrap import shorten
 from time import perf_counter
 
 from quorra import metrics
@@ -127,8 +128,8 @@ class _Turn:
         near = tuple(_quote(at, one, False, self.hits) for at, one in enumerate(nearest, 1))
         text = "I found nothing in the notes that answers this."
         if near:
-            text += " The nearest I have, which may be about something else: "
-            text += " ".join(f"“{_flat(one.quote)}” ({one.path})" for one in near)
+            text += " The nearest I have, which may be about something else:"
+            text += "".join(f"\n- {shorten(one.quote, 160, placeholder=' …')} ({one.path})" for one in near)
         self.emit(Event("token", text))
         return self._served("not_found", text, near=near)
 
