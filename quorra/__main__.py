@@ -1,5 +1,5 @@
 """Runs the command line as ``python -m quorra``."""
 
-from quorra.surfaces.cli.main import main
+from quorra.surfaces.cli import start
 
-main()
+start()

@@ -30,6 +30,7 @@ def run(call: Call, suite: str, answers: bool, out: TextIO | None) -> Result:
     from quorra.evals import throwaway
 
     with call.open() as home:
+        call.owns("Running evals")
         read = suites.read(suites.find(suite, home.settings.home / "evals"))
         with throwaway.home(read, home) as place:
             place.sync(say=call.say)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from quorra.surfaces.cli.verb import AWAY, DONE, Call, Result, verb
+from quorra.surfaces.cli.verb import AWAY, DONE, Call, Result, counted, verb
 
 if TYPE_CHECKING:
     from quorra.agent.answer import Answer, Citation
@@ -57,9 +57,9 @@ def _hits(found: "Found") -> str:
     if not found.hits:
         lines.append("Nothing found.")
     if found.behind:
-        lines.append(f"(The index is {found.behind} changes behind the files: quorra sync)")
+        lines.append(f"(The index is {counted(found.behind, 'change')} behind the files: quorra sync)")
     if found.pending:
-        lines.append(f"({found.pending} passages are not embedded yet: quorra sync)")
+        lines.append(f"({counted(found.pending, 'passage is', 'passages are')} not embedded yet: quorra sync)")
     return "\n".join(lines)
 
 

@@ -6,19 +6,29 @@ from shlex import quote
 
 import rich_click as click
 
-from quorra.surfaces.cli.verb import Call, Result, verb
+from quorra.surfaces.cli.verb import Call, Result, counted, verb
+
+
+def _named(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Refuses an empty name: it would mean this very folder, and comes from a script whose variable is unset."""
+    if not value.strip():
+        raise click.BadParameter("it is empty.", context, parameter)
+    return value
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", callback=_named)
 @click.option("--empty", is_flag=True, help="Without the starter vault.")
-@click.option("--vault", default="vault", show_default=True, help="Where the notes are inside the folder.")
+@click.option(
+    "--vault", default="vault", show_default=True, callback=_named, help="Where the notes are inside the folder."
+)
 @verb
-def init(call: Call, folder: Path, empty: bool, vault: str) -> Result:
+def init(call: Call, folder: str, empty: bool, vault: str) -> Result:
     """Make a home in a folder, or of a folder that already holds notes."""
     from quorra import home
 
-    made = home.create(folder.absolute(), vault=vault, empty=empty)
+    call.owns("Making a home")
+    made = home.create(Path(folder).absolute(), vault=vault, empty=empty)
     for note in made.notices:
         call.say(note)
     lines = [
@@ -35,8 +45,10 @@ def init(call: Call, folder: Path, empty: bool, vault: str) -> Result:
 def sync(call: Call, rebuild: bool, seconds: float | None) -> Result:
     """Bring the indexes up to the files and embed what is pending."""
     with call.open() as home:
+        call.owns("Syncing every domain")
         report = home.sync(rebuild=rebuild, seconds=seconds, say=call.say)
-    text = f"{report.documents} notes, {report.passages} passages, {report.pending} not embedded yet."
+    notes, passages = counted(report.documents, "note"), counted(report.passages, "passage")
+    text = f"{notes}, {passages}, {report.pending} not embedded yet."
     if report.problems:
-        text += f" {report.problems} notes have problems: quorra check"
+        text += f" {counted(report.problems, 'note has problems', 'notes have problems')}: quorra check"
     return Result(asdict(report), text)

@@ -1,14 +1,12 @@
 """The command ``quorra``: one file a family of verbs, loaded when its verb is called."""
 
-import os
 import sys
 from importlib import import_module
 
 import rich_click as click
 
 from quorra import __version__
-from quorra.errors import QuorraError
-from quorra.surfaces.cli.verb import fail
+from quorra.surfaces.cli.verb import Disk, Usage, deaf, fail
 
 VERBS = {
     "init": ("home", "Make a home for Quorra in a folder."),
@@ -57,30 +55,32 @@ def quorra() -> None:
 
 def main() -> None:
     """Runs the command line; every way out has an exit code, none a traceback."""
-    as_json = "--json" in sys.argv
+    words = _settled(sys.argv[1:])
+    as_json = "--json" in words
     try:
-        quorra(_settled(sys.argv[1:]), standalone_mode=False)
+        quorra(words, standalone_mode=False)
     except click.ClickException as error:
-        fail(_Usage(error), as_json)
+        fail(Usage(error), as_json)
     except click.Abort:
         sys.exit(130)
     except BrokenPipeError:
-        # Whoever read has read enough; the flush at exit must not complain either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        deaf()
+    except OSError as error:
+        fail(Disk(error), as_json)
 
 
 def _settled(words: list[str]) -> list[str]:
-    """Lets options stand behind ``-- QUESTION`` too, as programs write them."""
-    if "--" not in words:
-        return words
-    at = words.index("--")
-    return [*words[:at], *words[at + 2 :], *words[at : at + 2]]
+    """Lets options stand behind ``-- QUESTION`` too, as programs write them, and those of every verb before it."""
+    start = 0
+    while start < len(words) and (size := _shared(words[start])):
+        start += size
+    before, words = words[:start], words[start:]
+    at = words.index("--") if "--" in words else len(words)
+    return [*words[:at], *words[at + 2 :], *before, *words[at : at + 2]]
 
 
-class _Usage(QuorraError):
-    code = "usage"
-
-    def __init__(self, error: click.ClickException) -> None:
-        verb = sys.argv[1] if len(sys.argv) > 1 and sys.argv[1] in VERBS else ""
-        super().__init__(error.format_message(), f"See: quorra {verb} --help".replace("  ", " "))
+def _shared(word: str) -> int:
+    """Counts the words of an option that every verb takes, itself among them; 0 for any other word."""
+    if word in ("--home", "--as"):
+        return 2
+    return int(word == "--json" or word.startswith(("--home=", "--as=")))

@@ -1,6 +1,8 @@
 """The verbs about model files: list what is here, fetch what is asked for."""
 
 import sys
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,19 +39,28 @@ def pull(call: Call, what: str) -> Result:
     from quorra.inference import pull as pulling
 
     with call.open() as home:
+        call.owns("Fetching models")
         folder = home.settings.private / "models"
-        with progressbar(length=0, label=what, file=sys.stderr) as bar:
-
-            def told(done: int, whole: int) -> None:
-                bar.length = whole or done
-                bar.update(done - bar.pos)
-
-            got = pulling.pull(what, home.settings.models, folder, told)
+        with ExitStack() as shown:
+            got = pulling.pull(what, home.settings.models, folder, _progress(what, shown))
     row = {**_row(_name(got.path), "pulled", got.path), "sha256": got.sha256, "checked": got.checked}
     text = f"{got.path} is here now. Use it: quorra ask --model {_name(got.path)} 'your question'"
     if not got.checked:
         text += f"\nNobody said what its sha256 should be; it is {got.sha256}."
     return Result({"models": [row]}, text)
+
+
+def _progress(label: str, shown: ExitStack) -> Callable[[int, int], None]:
+    """Gives what is told of bytes done and all; the bar appears with the first, so that a refusal shows none."""
+    bars: list[Any] = []
+
+    def told(done: int, whole: int) -> None:
+        if not bars:
+            bars.append(shown.enter_context(progressbar(length=whole or done, label=label, file=sys.stderr)))
+        bars[0].length = whole or done
+        bars[0].update(done - bars[0].pos)
+
+    return told
 
 
 def _rows(settings: "Settings") -> list[dict[str, Any]]:

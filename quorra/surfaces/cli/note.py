@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from quorra.errors import QuorraError
-from quorra.surfaces.cli.verb import AWAY, DONE, FAILED, Call, Result, verb
+from quorra.surfaces.cli.verb import AWAY, DONE, FAILED, Call, Result, counted, verb
 
 if TYPE_CHECKING:
     from quorra.access.writing import Written
+    from quorra.ledger.change import Entry
 
 
 @click.command()
@@ -78,7 +79,9 @@ def check(call: Call, paths: tuple[str, ...]) -> Result:
         checked = home.library.check(paths, home.window(call.principal, None))
     bad = any(issue.severity == "error" for issue in checked.issues)
     lines = [f"{at.path}:{at.line}: {at.severity} {at.code}: {at.message}" for at in checked.issues]
-    lines.append(f"{checked.notes} notes checked, {len(checked.dangling)} links dangle.")
+    lines.append(
+        f"{counted(checked.notes, 'note')} checked, {counted(len(checked.dangling), 'link dangles', 'links dangle')}."
+    )
     return Result(asdict(checked), "\n".join(lines), FAILED if bad else DONE)
 
 
@@ -102,7 +105,19 @@ def links(call: Call, path: str) -> Result:
 def log(call: Call, path: str | None, limit: int) -> Result:
     """Show the history, of one note or of everything."""
     with call.open() as home:
-        entries = home.log(path, limit, home.window(call.principal, None))
+        window = home.window(call.principal, None)
+        entries = home.log(path, limit, window)
+        if path and not entries:
+            home.library.check([path], window)  # a note that was never committed has no history; any other name is none
     rows: list[dict[str, Any]] = [{**asdict(entry), "trailers": dict(entry.trailers)} for entry in entries]
-    text = "\n".join(f"{entry.commit[:10]} {entry.when[:16]} {entry.author}: {entry.subject}" for entry in entries)
-    return Result({"entries": rows}, text or "No history yet.")
+    return Result({"entries": rows}, "\n".join(map(_told, entries)) or "No history yet.")
+
+
+def _told(entry: "Entry") -> str:
+    """Says who did what when, for whom and through what, and why where the subject doesn't say it."""
+    told = f"{entry.commit[:10]} {entry.when[:16].replace('T', ' ')} {entry.author}"
+    principal, surface, reason = (entry.trailers.get(f"Quorra-{name}") for name in ("Principal", "Surface", "Reason"))
+    if principal:
+        told += f" for {principal}{f', by {surface}' if surface else ''}"
+    told += f": {entry.subject}"
+    return f"{told}\n           because: {reason}" if reason not in (None, "none", entry.subject) else told

@@ -7,13 +7,14 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import rich_click as click
 
+from quorra.access.window import OWNER
 from quorra.errors import QuorraError
 
 if TYPE_CHECKING:
@@ -29,6 +30,29 @@ EXITS: Mapping[str, int] = {
     "service_away": AWAY,
     "usage": USAGE,
 }
+
+
+class Usage(QuorraError):
+    """The words of the command are not what the verb takes."""
+
+    code = "usage"
+
+    def __init__(self, error: click.ClickException) -> None:
+        context = getattr(error, "ctx", None) or click.get_current_context(silent=True)
+        message = error.format_message()
+        super().__init__(
+            message if message.endswith((".", "?")) else f"{message}.",
+            f"See: {context.command_path if context else 'quorra'} --help",
+        )
+
+
+class OwnersOnly(QuorraError):
+    """Somebody else asked for what only the owner may do."""
+
+    code = "not_owner"
+
+    def __init__(self, what: str, principal: str) -> None:
+        super().__init__(f"{what} is for the owner, not for {principal}.", "Ask the owner.")
 
 
 class Disk(QuorraError):
@@ -79,7 +103,13 @@ class Call:
         where = self.home if self.home is not None else settings.find(Path.cwd())
         home = Home.open(settings.read(where.absolute()), key=os.environ.get("QUORRA_MODEL_KEY", ""))
         self.after.callback(home.close)
+        home.window(self.principal, None)  # who is not known here gets no further, whatever the verb
         yield home
+
+    def owns(self, what: str) -> None:
+        """Raises OwnersOnly where somebody else than the owner asks for ``what``."""
+        if self.principal != OWNER:
+            raise OwnersOnly(what, self.principal)
 
     def say(self, line: str) -> None:
         """Tells a person how it goes, on stderr, so that stdout stays the answer's."""
@@ -90,7 +120,7 @@ def verb(run: Callable[..., Result]) -> Callable[..., None]:
     """Turns a function of a Call into a click callback that prints its Result and exits."""
 
     @click.option("--home", type=click.Path(path_type=Path), help="The home's folder.")
-    @click.option("--as", "principal", default="owner", show_default=True, help="Who is asking.")
+    @click.option("--as", "principal", default=OWNER, show_default=True, help="Who is asking.")
     @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
     @functools.wraps(run)
     def command(home: Path | None, principal: str, as_json: bool, **rest: Any) -> None:
@@ -100,8 +130,10 @@ def verb(run: Callable[..., Result]) -> Callable[..., None]:
                 show(result, as_json)
         except QuorraError as error:
             fail(error, as_json)
+        except click.ClickException as error:
+            fail(Usage(error), as_json)
         except BrokenPipeError:
-            raise
+            deaf()
         except OSError as error:
             fail(Disk(error), as_json)
         except Exception as error:  # noqa: BLE001 - a person gets a sentence, never a traceback
@@ -128,6 +160,11 @@ def plain(fields: Mapping[str, Any]) -> str:
     return text
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """Writes a number with its noun, in the plural where it is not one."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
 def _safe(text: str) -> str:
     """Makes visible what a terminal would obey: notes and file names may hold anything."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text).encode("utf-8", "backslashreplace").decode()
@@ -135,10 +172,24 @@ def _safe(text: str) -> str:
 
 def fail(error: QuorraError, as_json: bool) -> NoReturn:
     """Prints an error in its one form and exits with the code of the table."""
-    if as_json:
-        from quorra.surfaces import fields
+    code = EXITS.get(error.code, FAILED)
+    told = _safe(" ".join(part for part in (error.message, error.next) if part))
+    try:
+        if as_json:
+            from quorra.surfaces import fields
 
-        click.echo(plain(fields.error(error)))
-    else:
-        click.echo(_safe(" ".join(part for part in (error.message, error.next) if part)), err=True)
-    sys.exit(EXITS.get(error.code, FAILED))
+            click.echo(plain(fields.error(error)))
+        else:
+            click.echo(told, err=True)
+    except OSError:
+        # The answer's own way is closed, be it full or gone: a person is told beside it.
+        with suppress(OSError):
+            click.echo(told, err=True)
+        deaf(code)
+    sys.exit(code)
+
+
+def deaf(code: int = DONE) -> NoReturn:
+    """Exits where nobody reads on or nothing more can be written; the flush at exit must not complain either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(code)
