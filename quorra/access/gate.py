@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from quorra.ledger.change import ChangeSet, Outcome, Refused
 from quorra.ledger.ledger import Ledger
-from quorra.ledger.plumbing.disk import Blocked, check
+from quorra.ledger.paths import Blocked, check, hidden
 from quorra.settings import FILE, OWN
 
 OWNER = "owner"
@@ -36,9 +36,9 @@ def _place(path: str, roots: tuple[str, ...]) -> Refused | None:
     try:
         check(path)
     except Blocked as error:
-        return Refused(error.code, error.message, path)
+        return error.refused
     parts = path.split("/")
-    if any(part.startswith(".") for part in parts):
+    if hidden(path):
         return Refused("hidden", f"{path} is hidden, and hidden files are neither notes nor facts.", path)
     if not any(not root or path.startswith(root + "/") for root in roots):
         return Refused("outside", f"{path} lies outside the vault and the facts.", path)

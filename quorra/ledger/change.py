@@ -3,6 +3,26 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+NEXT: Mapping[str, str] = {
+    "busy": "Nothing is lost; try again in a moment.",
+    "detached": "Switch to a branch with git switch, then try again.",
+    "disk": "Make room or set the rights, then try again.",
+    "empty": "Write a note first.",
+    "filter": "Take the filter off that path in .gitattributes, or keep such files outside the vault.",
+    "git": "Mend what git names, then try again.",
+    "hidden": "Give it a name that does not begin with a dot.",
+    "merging": "Finish or abort it with git, then try again.",
+    "nested": "Choose a folder that belongs to no other repository.",
+    "network": "Choose a folder on a local disk.",
+    "path": "Choose another path.",
+    "shallow": "Fetch the rest with: git fetch --unshallow",
+    "sparse": "Undo that with: git sparse-checkout disable",
+    "staged": "Commit or unstage it with git, then try again.",
+    "submodules": "Choose a repository without submodules.",
+    "symlink": "Write to the file that the link leads to, or put a file in the link's place.",
+    "unmerged": "Resolve the conflict and commit, then try again.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -43,7 +63,6 @@ class Applied:
     """The change is on disk, in git's index and on the branch."""
 
     commit: str
-    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +72,11 @@ class Refused:
     code: str
     reason: str
     path: str | None = None
+
+    @property
+    def next(self) -> str:
+        """Says what to do about it."""
+        return NEXT.get(self.code, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from quorra.ledger.change import Applied, Origin, Outcome, Refused
 from quorra.ledger.ledger import Ledger
-from quorra.ledger.plumbing.disk import Blocked
+from quorra.ledger.paths import Blocked
 from quorra.ledger.plumbing.process import Git, GitFailed
 from quorra.ledger.plumbing.repository import Repository
 
@@ -90,7 +90,7 @@ def _check_repository(root: Path) -> Refused | None:
         repo.settled()
         return _filtered(git, root, ())
     except Blocked as error:
-        return Refused(error.code, error.message, error.path)
+        return error.refused
     finally:
         repo.close()
 

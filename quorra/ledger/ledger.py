@@ -10,12 +10,12 @@ from pathlib import Path
 from quorra.errors import QuorraError
 from quorra.ledger import message
 from quorra.ledger.change import Applied, ChangeSet, Edit, Entry, Origin, Outcome, Refused, Snapshot, Stale
+from quorra.ledger.paths import Blocked, visible
 from quorra.ledger.plan import Planner, distinct
-from quorra.ledger.plumbing.disk import Blocked
 from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.publish import Publisher, Steps
-from quorra.ledger.snapshot import Watch, visible
+from quorra.ledger.snapshot import Watch
 
 
 class UnknownRevision(QuorraError):
@@ -31,7 +31,7 @@ def local() -> datetime:
 
 def _refusal(error: Blocked | OSError) -> Refused:
     if isinstance(error, Blocked):
-        return Refused(error.code, error.message, error.path)
+        return error.refused
     return Refused("disk", f"Nothing was written: {error.strerror} ({error.filename or 'git folder'}).")
 
 
@@ -99,8 +99,8 @@ class Ledger:
         stopped = plan(planner)
         if stopped is not None:
             return stopped, 0
-        if planner.plan.drafts:
-            return publisher.publish(planner.plan), planner.plan.young
+        if planner.work.drafts:
+            return publisher.publish(planner.work), planner.work.young
         if planner.head is None:
             return Refused("empty", "There is nothing to commit and no commit yet."), 0
         return Applied(planner.head), 0

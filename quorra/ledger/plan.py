@@ -9,16 +9,17 @@ from itertools import pairwise
 from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale
 from quorra.ledger.journal import Draft, Touch
 from quorra.ledger.message import ASSISTANT, compose, identity, stamp
-from quorra.ledger.plumbing.disk import Blocked, Seen, check
-from quorra.ledger.plumbing.index import Index
+from quorra.ledger.paths import Blocked, check
+from quorra.ledger.plumbing.disk import Seen
+from quorra.ledger.plumbing.entries import Entries
 from quorra.ledger.plumbing.objects import FOLDER, Row
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.plumbing.sealed import Sealed
-from quorra.ledger.publish import Plan
+from quorra.ledger.publish import Work
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Standing:
     """One path as it stands: on disk (``raw`` is the id of its bytes), at HEAD, in the index."""
 
     path: str
@@ -41,13 +42,13 @@ class Planner:
         self.owner = owner
         self.head = repo.head()
         self.tree = repo.tree_of(self.head)
-        self.index: Index | Sealed = repo.index()
-        self.plan = Plan(repo.settled(), self.head, stamp(when), self.index)
+        self.index: Entries | Sealed = repo.index()
+        self.work = Work(repo.settled(), self.head, stamp(when), self.index)
         self.modes: dict[str, str] = {}
         self._roomy: set[str] = set()
         self.mark = f"t-{os.getpid()}-{os.urandom(4).hex()}"
 
-    def look(self, path: str) -> Place:
+    def look(self, path: str) -> Standing:
         """Reads one path everywhere; raises Blocked where it is a link, a repository of its own or in conflict."""
         check(path)
         seen = self.repo.disk.read(path)
@@ -60,7 +61,7 @@ class Planner:
                 raise Blocked("path", path, f"{path} is not a regular file in git.")
         if index is None:
             self._room(path)
-        return Place(path, seen, raw, head, index)
+        return Standing(path, seen, raw, head, index)
 
     def _room(self, path: str) -> None:
         """Raises Blocked where git holds a file on the way to a new path, or a folder in its place."""
@@ -95,7 +96,7 @@ class Planner:
         return None
 
     def _edit(
-        self, edit: Edit, place: Place, adopted: dict[str, Row | None], written: dict[str, Row | None]
+        self, edit: Edit, place: Standing, adopted: dict[str, Row | None], written: dict[str, Row | None]
     ) -> Refused | Stale | None:
         clean = self._clean(place)
         filtered = clean is not None and clean != place.raw
@@ -114,16 +115,16 @@ class Planner:
             written[edit.path] = row
             self._touch(edit, place, raw)
         if row != place.head or edit.path in adopted:
-            self.plan.rows[edit.path] = (place.index, row)
+            self.work.rows[edit.path] = (place.index, row)
         return None
 
     def _pair(self, written: dict[str, Row | None]) -> None:
         """Makes a file that goes and one that comes with the same bytes a rename, which keeps its mode and age."""
-        plan = self.plan
-        going = {touch.old: touch for touch in plan.touches if touch.new is None}
+        work = self.work
+        going = {touch.old: touch for touch in work.touches if touch.new is None}
         paired: set[str] = set()
         touches: list[Touch] = []
-        for touch in plan.touches:
+        for touch in work.touches:
             source = going.pop(touch.new, None) if touch.old is None else None
             row = written.get(touch.path)
             if source is None or row is None:
@@ -131,13 +132,13 @@ class Planner:
                 continue
             touches.append(replace(touch, source=source.path))
             paired.add(source.path)
-            plan.contents.pop(touch.temp)
-            plan.like[touch.path] = plan.like[source.path]
+            work.contents.pop(touch.temp)
+            work.like[touch.path] = work.like[source.path]
             written[touch.path] = row = Row(self.modes[source.path], row.id)
-            plan.rows[touch.path] = (plan.rows[touch.path][0], row)
-        plan.touches = [touch for touch in touches if touch.path not in paired]
+            work.rows[touch.path] = (work.rows[touch.path][0], row)
+        work.touches = [touch for touch in touches if touch.path not in paired]
 
-    def _clean(self, place: Place) -> str | None:
+    def _clean(self, place: Standing) -> str | None:
         """Gives the id that git would see on disk: HEAD's own where only line endings are converted."""
         if place.seen is None or place.head is None or place.raw == place.head.id:
             return place.raw
@@ -150,12 +151,12 @@ class Planner:
         words = ["hash-object", "--stdin", "--path", path, *(["-w"] if write else [])]
         return self.repo.git.run(*words, stdin=content).decode().strip()
 
-    def _mode(self, place: Place) -> str:
+    def _mode(self, place: Standing) -> str:
         if place.head:
             return place.head.mode
         return "100755" if place.seen and place.seen.stat.st_mode & 0o100 else "100644"
 
-    def _adopted(self, place: Place) -> Row | None:
+    def _adopted(self, place: Standing) -> Row | None:
         if place.seen is None:
             return None
         content = place.seen.content
@@ -165,15 +166,15 @@ class Planner:
                 return Row(self._mode(place), self._filter(place.path, content))
         return Row(self._mode(place), self.repo.objects.write(content))
 
-    def _touch(self, edit: Edit, place: Place, new: str | None) -> None:
+    def _touch(self, edit: Edit, place: Standing, new: str | None) -> None:
         if new == place.raw:
             return
-        touch = Touch(edit.path, place.raw, new, f"{self.mark}-{len(self.plan.touches)}")
-        self.plan.touches.append(touch)
+        touch = Touch(edit.path, place.raw, new, f"{self.mark}-{len(self.work.touches)}")
+        self.work.touches.append(touch)
         if edit.content is not None:
-            self.plan.contents[touch.temp] = edit.content
+            self.work.contents[touch.temp] = edit.content
         if place.seen:
-            self.plan.like[edit.path] = place.seen.stat
+            self.work.like[edit.path] = place.seen.stat
 
     def adopt(self, paths: Sequence[str], origin: Origin) -> Refused | None:
         """Plans to commit paths as they are on disk."""
@@ -186,16 +187,16 @@ class Planner:
             if place.staged:
                 return Refused("staged", f"{path} has changes staged for a commit of your own.", path)
             rows[path] = row
-            self.plan.rows[path] = (place.index, row)
+            self.work.rows[path] = (place.index, row)
             if place.seen:
-                self.plan.like[path] = place.seen.stat
+                self.work.like[path] = place.seen.stat
         if rows:
             subject = hand(rows) if self.head else f"Take in {len(rows)} files as they are"
             self._draft(identity(self.owner), subject, origin, rows)
         return None
 
     def _draft(self, author: str, subject: str, origin: Origin, rows: dict[str, Row | None]) -> None:
-        self.plan.drafts.append(Draft(author, compose(subject, origin), rows))
+        self.work.drafts.append(Draft(author, compose(subject, origin), rows))
 
 
 def distinct(edits: Sequence[Edit]) -> None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from quorra.ledger.change import Applied, Outcome, Refused, Stale
 from quorra.ledger.journal import Draft, Journal, Touch, load
 from quorra.ledger.message import commit
-from quorra.ledger.plumbing.disk import Blocked
-from quorra.ledger.plumbing.index import Index
+from quorra.ledger.paths import Blocked
+from quorra.ledger.plumbing.entries import Entries
 from quorra.ledger.plumbing.objects import Row
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.plumbing.sealed import Sealed
@@ -24,13 +24,13 @@ REF_PATIENCE = 2.0
 
 
 @dataclass(slots=True)
-class Plan:
+class Work:
     """What one turn will do: commits to make, files to change, index rows to set."""
 
     branch: str
     head: str | None
     when: str
-    index: Index | Sealed
+    index: Entries | Sealed
     drafts: list[Draft] = field(default_factory=list)
     touches: list[Touch] = field(default_factory=list)
     contents: dict[str, bytes] = field(default_factory=dict)
@@ -55,18 +55,18 @@ class Publisher:
         self.steps = steps
         self.file = repo.own / "journal"
 
-    def publish(self, plan: Plan) -> Outcome:
+    def publish(self, work: Work) -> Outcome:
         """Makes the commits, or leaves everything as it was and says why."""
         disk = self.repo.disk
-        made = self.chain(plan.head, plan.drafts, plan.when)
+        made = self.chain(work.head, work.drafts, work.when)
         stats = {
-            touch.path: disk.stage(touch.temp, plan.contents[touch.temp], plan.like.get(touch.path))
-            for touch in plan.touches
+            touch.path: disk.stage(touch.temp, work.contents[touch.temp], work.like.get(touch.path))
+            for touch in work.touches
             if touch.new and not touch.source
         }
         self.steps("files staged")
-        folders = disk.missing(touch.path for touch in plan.touches if touch.old is None)
-        journal = Journal(plan.branch, plan.head, made, plan.when, plan.drafts, plan.touches, plan.rows, folders)
+        folders = disk.missing(touch.path for touch in work.touches if touch.old is None)
+        journal = Journal(work.branch, work.head, made, work.when, work.drafts, work.touches, work.rows, folders)
         journal.save(self.file)
         self.steps("journal written")
         try:
@@ -75,7 +75,7 @@ class Publisher:
                 self.undo(journal)
                 return stopped
             self.steps("files written")
-            self._index(journal, plan.index, forward=True, stats={**plan.like, **stats})
+            self._index(journal, work.index, forward=True, stats={**work.like, **stats})
         except OSError:
             self.undo(journal)
             raise
@@ -99,7 +99,7 @@ class Publisher:
                 if not self._touch(touch):
                     return Stale(touch.path, f"{touch.path} was changed by another hand at the same moment.")
             except Blocked as error:
-                return Refused(error.code, error.message, error.path)
+                return error.refused
             except OSError as error:
                 return Refused("disk", f"{touch.path} can't be written: {error.strerror}.", touch.path)
             self.steps("file written")
@@ -128,7 +128,7 @@ class Publisher:
         return None if content is None else self.repo.objects.id_of(content)
 
     def _index(
-        self, journal: Journal, index: Index | Sealed, *, forward: bool, stats: Mapping[str, os.stat_result]
+        self, journal: Journal, index: Entries | Sealed, *, forward: bool, stats: Mapping[str, os.stat_result]
     ) -> None:
         """Sets the rows that still are what they were before (or, backward, after)."""
         rows: dict[str, tuple[Row, os.stat_result | None] | None] = {}
@@ -171,7 +171,7 @@ class Publisher:
         with suppress(OSError):
             # The commit stands; what can't be tidied now is tidied at the next start.
             self.finish(journal)
-        return Applied(journal.commit, tuple(journal.rows))
+        return Applied(journal.commit)
 
     def _rebuild(self, journal: Journal, head: str | None) -> Journal | None:
         """Puts the commits on top of a branch that moved, where none of their paths did."""
@@ -228,7 +228,7 @@ class Publisher:
                     disk.exchange(touch.path, touch.temp)
             elif self.state(touch) == "foreign":
                 # Two hand edits meet: one stays on disk, the other is kept aside and never swept.
-                os.replace(disk.shelf / touch.temp, disk.shelf / f"kept-{touch.temp}")
+                os.replace(disk.tray / touch.temp, disk.tray / f"kept-{touch.temp}")
         except (FileExistsError, FileNotFoundError):
             pass
 
@@ -304,5 +304,5 @@ class Publisher:
 
     def sweep(self) -> None:
         """Drops temporaries that belong to no journal."""
-        for temp in self.repo.disk.shelf.glob("t-*"):
+        for temp in self.repo.disk.tray.glob("t-*"):
             temp.unlink(missing_ok=True)

@@ -5,7 +5,8 @@ import threading
 from collections.abc import Callable, Sequence
 
 from quorra.ledger.change import Snapshot
-from quorra.ledger.plumbing.disk import Blocked, Disk
+from quorra.ledger.paths import Blocked, visible
+from quorra.ledger.plumbing.disk import Disk
 from quorra.ledger.plumbing.repository import Repository
 
 STATUS = (
@@ -21,13 +22,6 @@ REGULAR = (b"100644", b"100755", b"100664")
 Signature = tuple[int, int, int, int]
 
 
-def visible(path: str, roots: Sequence[str]) -> bool:
-    """Tells whether a path lies under one of the roots and in no hidden folder."""
-    if path.startswith(".") or "/." in path:
-        return False
-    return any(not root or path.startswith(root + "/") for root in roots)
-
-
 class Watch:
     """Takes snapshots of one repository, remembering the ids of files that stay as they are."""
 
@@ -36,7 +30,7 @@ class Watch:
         self.roots = tuple(roots)
         self.now = now
         # Folders that are kept open belong to one thread at a time: a commit has its own.
-        self.disk = Disk(repo.root, repo.disk.shelf)
+        self.disk = Disk(repo.root, repo.disk.tray)
         self._known: dict[str, tuple[Signature, str]] = {}
         self._lock = threading.Lock()
 

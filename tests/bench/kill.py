@@ -81,7 +81,7 @@ def whole(root: Path, acknowledged: int) -> None:
     assert not ledger.snapshot().dirty
     lines = [line for line in git(root, "fsck", "--strict").splitlines() if not line.startswith("dangling")]
     assert lines == []
-    assert not list((root / ".git/quorra/shelf").glob("*"))
+    assert not list((root / ".git/quorra/tray").glob("*"))
     assert not (root / ".git/index.lock").exists()
     ledger.close()
 

@@ -58,9 +58,9 @@ def sound(root: Path) -> None:
     """Asserts that git finds nothing wrong and that nothing of ours was left over."""
     bad = [line for line in git(root, "fsck", "--strict").splitlines() if not line.startswith("dangling")]
     assert bad == []
-    assert list((root / ".git/quorra/shelf").glob("*")) == []
+    assert list((root / ".git/quorra/tray").glob("*")) == []
     left = {file.name for file in (root / ".git/quorra").glob("*")}
-    assert left <= {"lock", "shelf", "young"}
+    assert left <= {"lock", "tray", "young"}
     assert not (root / ".git/index.lock").exists()
 
 

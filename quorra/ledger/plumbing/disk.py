@@ -9,22 +9,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from quorra.errors import QuorraError
+from quorra.ledger.paths import Blocked
 
 NOREPLACE = 1
 EXCHANGE = 2
 KEPT = 64
 UNABLE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
 _libc = ctypes.CDLL(None, use_errno=True)
-
-
-class Blocked(QuorraError):
-    """A path can't be written; ``code`` says why in one word."""
-
-    def __init__(self, code: str, path: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.path = path
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +26,12 @@ class Seen:
     stat: os.stat_result
 
 
-def check(path: str) -> None:
-    """Raises Blocked for a path that no file of the repository can have."""
-    parts = path.split("/")
-    bad = not path or any(part in ("", ".", "..") or "\0" in part for part in parts)
-    if bad or len(os.fsencode(path)) > 4000:
-        raise Blocked("path", path, f"{path!r} is not a path inside the repository.")
-    if any(part.casefold() in (".git", "git~1") or part == ".quorra" for part in parts):
-        raise Blocked("path", path, f"{path} lies in a folder that belongs to git or to Quorra.")
-    if any(len(os.fsencode(part)) > 255 for part in parts):
-        raise Blocked("path", path, f"A part of {path[:60]}… is longer than a file name may be.")
-
-
 class Disk:
-    """The work tree under ``root``, and the shelf where temporaries wait, on the same file system."""
+    """The work tree under ``root``, and the tray where temporaries wait, on the same file system."""
 
-    def __init__(self, root: Path, shelf: Path) -> None:
+    def __init__(self, root: Path, tray: Path) -> None:
         self.root = root
-        self.shelf = shelf
+        self.tray = tray
         self._kept: dict[str, int] | None = None
 
     @contextmanager
@@ -142,8 +121,8 @@ class Disk:
             return None
 
     def stage(self, temp: str, content: bytes, like: os.stat_result | None) -> os.stat_result:
-        """Writes a temporary on the shelf with the mode, and where allowed the owner, of the file it will replace."""
-        out = os.open(f"{self.shelf}/{temp}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        """Writes a temporary on the tray with the mode, and where allowed the owner, of the file it will replace."""
+        out = os.open(f"{self.tray}/{temp}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             _write(out, content)
             if like is not None:
@@ -158,24 +137,24 @@ class Disk:
 
     def exchange(self, path: str, temp: str) -> None:
         """Puts the temporary in the file's place and the file in the temporary's."""
-        with self.folder(path) as (at, name), self._shelf() as shelf:
-            if not _rename(shelf, temp, at, name, EXCHANGE):
+        with self.folder(path) as (at, name), self._tray() as tray:
+            if not _rename(tray, temp, at, name, EXCHANGE):
                 side = temp + ".side"
-                os.link(name, side, src_dir_fd=at, dst_dir_fd=shelf, follow_symlinks=False)
-                os.rename(temp, name, src_dir_fd=shelf, dst_dir_fd=at)
-                os.rename(side, temp, src_dir_fd=shelf, dst_dir_fd=shelf)
+                os.link(name, side, src_dir_fd=at, dst_dir_fd=tray, follow_symlinks=False)
+                os.rename(temp, name, src_dir_fd=tray, dst_dir_fd=at)
+                os.rename(side, temp, src_dir_fd=tray, dst_dir_fd=tray)
 
     def place(self, path: str, temp: str) -> None:
         """Puts the temporary where no file is; raises FileExistsError where one is."""
-        with self.folder(path, make=True) as (at, name), self._shelf() as shelf:
-            if not _rename(shelf, temp, at, name, NOREPLACE):
-                os.link(temp, name, src_dir_fd=shelf, dst_dir_fd=at)
-                os.unlink(temp, dir_fd=shelf)
+        with self.folder(path, make=True) as (at, name), self._tray() as tray:
+            if not _rename(tray, temp, at, name, NOREPLACE):
+                os.link(temp, name, src_dir_fd=tray, dst_dir_fd=at)
+                os.unlink(temp, dir_fd=tray)
 
     def take(self, path: str, temp: str) -> None:
-        """Takes a file away to the shelf."""
-        with self.folder(path) as (at, name), self._shelf() as shelf:
-            os.rename(name, temp, src_dir_fd=at, dst_dir_fd=shelf)
+        """Takes a file away to the tray."""
+        with self.folder(path) as (at, name), self._tray() as tray:
+            os.rename(name, temp, src_dir_fd=at, dst_dir_fd=tray)
 
     def move(self, source: str, path: str) -> None:
         """Renames a file to where no file is; raises FileExistsError where one is."""
@@ -187,7 +166,7 @@ class Disk:
     def waiting(self, temp: str) -> bytes | None:
         """Reads a temporary, None where there is none."""
         try:
-            with open(f"{self.shelf}/{temp}", "rb") as file:
+            with open(f"{self.tray}/{temp}", "rb") as file:
                 return file.read()
         except FileNotFoundError:
             return None
@@ -195,7 +174,7 @@ class Disk:
     def drop(self, temp: str) -> None:
         """Removes a temporary if it is there."""
         with suppress(FileNotFoundError):
-            os.unlink(f"{self.shelf}/{temp}")
+            os.unlink(f"{self.tray}/{temp}")
 
     def missing(self, paths: Iterable[str]) -> list[str]:
         """Gives the folders on the way to these paths that are not there yet, outermost first."""
@@ -215,8 +194,8 @@ class Disk:
         return True
 
     @contextmanager
-    def _shelf(self) -> Iterator[int]:
-        at = os.open(self.shelf, os.O_RDONLY | os.O_DIRECTORY)
+    def _tray(self) -> Iterator[int]:
+        at = os.open(self.tray, os.O_RDONLY | os.O_DIRECTORY)
         try:
             yield at
         finally:

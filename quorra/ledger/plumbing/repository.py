@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from quorra.ledger.plumbing.disk import Blocked, Disk
-from quorra.ledger.plumbing.index import Index, NotPlain
+from quorra.ledger.paths import Blocked
+from quorra.ledger.plumbing.disk import Disk
+from quorra.ledger.plumbing.entries import Entries, NotPlain
 from quorra.ledger.plumbing.lock import Locks
 from quorra.ledger.plumbing.objects import Objects, Row
 from quorra.ledger.plumbing.process import OPTIONS, Differ, Git, GitFailed, Reader, Refs
@@ -38,7 +39,7 @@ class Repository:
         algorithm = self.git.run("rev-parse", "--show-object-format").decode().strip()
         self.objects = Objects(self.reader, self.common / "objects", algorithm)
         self.own = self.folder / "quorra"
-        self.disk = Disk(self.root, self._shelf())
+        self.disk = Disk(self.root, self._tray())
         self.locks = Locks(self.own, self.index_file)
         self._trees: dict[str, str] = {}
         self._memory = threading.Lock()
@@ -52,21 +53,21 @@ class Repository:
             raise GitFailed("GIT_INDEX_FILE points at another index.", "Unset GIT_INDEX_FILE and try again.")
         return Path(folder), (self.root / common).resolve(), Path(folder) / "index"
 
-    def _shelf(self) -> Path:
+    def _tray(self) -> Path:
         same = os.stat(self.folder).st_dev == os.stat(self.root).st_dev
-        return self.own / "shelf" if same else self.root / ".quorra" / "shelf"
+        return self.own / "tray" if same else self.root / ".quorra" / "tray"
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Holds the ledger's lock with a shelf to work on; raises Blocked and OSError."""
+        """Holds the ledger's lock with a tray to work on; raises Blocked and OSError."""
         with self.locks.hold():
-            self.disk.shelf.mkdir(parents=True, exist_ok=True)
+            self.disk.tray.mkdir(parents=True, exist_ok=True)
             self.locks.sweep()
             yield
 
     def left(self) -> Iterator[Path]:
         """Gives what a process that is at work, or died at it, has left: journal, temporaries, lock."""
-        for folder, pattern in ((self.own, "journal*"), (self.own, "own-*"), (self.disk.shelf, "t-*")):
+        for folder, pattern in ((self.own, "journal*"), (self.own, "own-*"), (self.disk.tray, "t-*")):
             yield from folder.glob(pattern)
 
     def head(self) -> str | None:
@@ -118,7 +119,7 @@ class Repository:
             raise Blocked("detached", "HEAD", message)
         return branch
 
-    def index(self) -> Index | Sealed:
+    def index(self) -> Entries | Sealed:
         """Reads the index as it is now."""
         try:
             raw = self.index_file.read_bytes()
@@ -127,13 +128,13 @@ class Repository:
         try:
             if self.objects.algorithm != "sha1":
                 raise NotPlain
-            return Index(raw)
+            return Entries(raw)
         except NotPlain:
             return Sealed(self.git, self.index_file, self.own / "index-copy", raw)
 
     def set_index(
         self,
-        index: Index | Sealed,
+        index: Entries | Sealed,
         rows: Mapping[str, tuple[Row, os.stat_result | None] | None],
         old: str | None,
         new: str | None,

@@ -4,13 +4,13 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from quorra.ledger.plumbing.index import Ids
+from quorra.ledger.plumbing.entries import Ids
 from quorra.ledger.plumbing.objects import Row
 from quorra.ledger.plumbing.process import Git
 
 
 class Sealed:
-    """The same questions and changes as ``Index``, each by a git command."""
+    """The same questions and changes as ``Entries``, each by a git command."""
 
     def __init__(self, git: Git, file: Path, copy: Path, raw: bytes) -> None:
         self.git = git

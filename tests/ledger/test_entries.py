@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from quorra.ledger.change import Applied
-from quorra.ledger.plumbing.index import NODE, Index, NotPlain
+from quorra.ledger.plumbing.entries import NODE, Entries, NotPlain
 from tests.ledger.places import git, opened, repository, write
 
 NAMES = st.text("ab-.é€ \n\"'", min_size=1, max_size=6).filter(lambda name: name.strip(".") and name[0] != ".")
@@ -30,7 +30,7 @@ def rows(root: Path) -> dict[str, tuple[str, str]]:
 
 
 def cached_trees_are_right(root: Path) -> None:
-    index = Index((root / ".git/index").read_bytes())
+    index = Entries((root / ".git/index").read_bytes())
     nodes = NODE.findall(index.trees)
     at = 0
 
@@ -60,7 +60,7 @@ def test_a_patched_index_is_what_git_makes(
 ):
     root = repository(tmp_path_factory.mktemp("index") / "home", {path: path.encode() for path in first})
     ledger = opened(root)
-    index = Index((root / ".git/index").read_bytes())
+    index = Entries((root / ".git/index").read_bytes())
     for path, row in rows(root).items():
         assert index.row(path) == row
     gone = data.draw(st.sets(st.sampled_from(sorted(first))))
@@ -84,14 +84,14 @@ def test_cached_trees_stay_known_where_they_were(tmp_path: Path):
     ledger = opened(root)
     assert isinstance(write(ledger, {"d1/e/1.md": b"y", "d2/e/new.md": b"z", "d3/e/0.md": None}), Applied)
     cached_trees_are_right(root)
-    nodes = NODE.findall(Index((root / ".git/index").read_bytes()).trees)
+    nodes = NODE.findall(Entries((root / ".git/index").read_bytes()).trees)
     assert [bool(node[4]) for node in nodes] == [True] * 9
 
 
 @pytest.mark.parametrize("raw", [b"DIRC\0\0\0\4\0\0\0\0" + bytes(20), b"junk", b"DIRC\0\0\0\2\0\0\0\1" + bytes(200)])
 def test_what_is_not_plain_is_not_guessed_at(raw: bytes):
     with pytest.raises(NotPlain):
-        Index(raw)
+        Entries(raw)
 
 
 def test_long_names_and_many_entries(tmp_path: Path):
@@ -99,7 +99,7 @@ def test_long_names_and_many_entries(tmp_path: Path):
     files = {f"{n % 13}/{'x' * (n % 97)}{n}.md": b"%d" % n for n in range(800)} | {long: b"long"}
     root = repository(tmp_path / "home", {path: content for path, content in files.items() if path != long})
     assert isinstance(write(opened(root), {long: b"long"}), Applied)
-    index = Index((root / ".git/index").read_bytes())
+    index = Entries((root / ".git/index").read_bytes())
     assert {path: index.row(path) for path in files} == rows(root)
     assert index.row("0/nothing.md") is None
 

@@ -40,7 +40,7 @@ class Node(NamedTuple):
     id: bytes | None
 
 
-class Index:
+class Entries:
     """One reading of a plain index; raises NotPlain."""
 
     def __init__(self, raw: bytes) -> None:
@@ -99,7 +99,7 @@ class Index:
         """Gives the path of the entry at ``at``."""
         return self.raw[at + FIXED : self.raw.find(b"\0", at + FIXED)]
 
-    def place(self, path: bytes) -> int:
+    def find(self, path: bytes) -> int:
         """Finds where the first entry stands whose path is not before ``path``."""
         self._asked += 1
         if self._asked > FEW + self.count // 1000:
@@ -131,7 +131,7 @@ class Index:
     def row(self, path: str) -> Row | None:
         """Gives a path's row; stages of a conflict have the mode ``unmerged``."""
         name = os.fsencode(path)
-        at = self.place(name)
+        at = self.find(name)
         if at >= self.end or self.name(at) != name:
             return None
         flags = int.from_bytes(self.raw[at + 60 : at + 62], "big")
@@ -142,7 +142,7 @@ class Index:
     def inside(self, path: str) -> bool:
         """Tells whether there are entries below a path."""
         start = os.fsencode(path) + b"/"
-        at = self.place(start)
+        at = self.find(start)
         return at < self.end and self.name(at).startswith(start)
 
     def patched(self, rows: Mapping[str, tuple[Row, os.stat_result | None] | None], old: Ids, new: Ids) -> bytes:
@@ -154,7 +154,7 @@ class Index:
         pieces = [b""]
         cursor, moved = HEAD, {}
         for name, row in sorted((os.fsencode(path), row) for path, row in rows.items()):
-            at = self.place(name)
+            at = self.find(name)
             there = at < self.end and self.name(at) == name
             pieces.append(self.raw[cursor:at])
             if row is not None:
