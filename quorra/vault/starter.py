@@ -58,6 +58,11 @@ def create(folder: Path, shipped: Path, origin: Origin, *, vault: str = "vault",
         f"Line endings would be converted here; .gitattributes needs the line: {line}"
         for line in ledgers.endings(folder, roots)
     )
+    if not _notes(notes) and _notes(folder):
+        notices += (
+            f"Notes are looked for in {notes} alone, and there are none; this folder holds Markdown elsewhere. "
+            f'To have it read, set path = "." under [vault] in {folder / FILE}.',
+        )
     owner = ledgers.identity(folder) or (wanted.owner.name, wanted.owner.email)
     starts = not empty and not settled and not (folder / ".git").exists()
     content = files(shipped, wanted, owner, notes=starts)
@@ -89,6 +94,12 @@ def files(shipped: Path, wanted: Settings, owner: tuple[str, str], *, notes: boo
         suite = shipped / "evals" / "handbook"
         found |= {f"evals/handbook/{file.name}": file.read_bytes() for file in sorted(suite.iterdir())}
     return found
+
+
+def _notes(folder: Path) -> bool:
+    """Tells whether a folder holds Markdown that is nobody's hidden own."""
+    found = (file.relative_to(folder).parts for file in folder.rglob("*.md"))
+    return any(not any(part.startswith(".") for part in parts) for parts in found)
 
 
 def _below(folder: Path) -> Iterator[tuple[str, bytes]]:
