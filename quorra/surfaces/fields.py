@@ -17,10 +17,8 @@ def found(value: Found) -> dict[str, Any]:
 
 
 def answer(value: Answer) -> dict[str, Any]:
-    """Gives an answer's fields; near misses are told in its text."""
-    body = asdict(value)
-    body.pop("near")
-    return body
+    """Gives an answer's fields."""
+    return asdict(value)
 
 
 def error(value: QuorraError) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from litestar.response.sse import ServerSentEventMessage
 from litestar.serialization import encode_json
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from quorra.agent.answer import Answer, Citation, Outcome
+from quorra.agent.answer import Answer
 from quorra.errors import QuorraError
 from quorra.inference.protocol import ModelAway
 from quorra.surfaces import fields
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Asked = Request[Any, Any, State]
 BREATH = 15.0
+ANSWER = ResponseSpec(Answer, generate_examples=False, description="The answer, with its citations.")
 STREAM = ResponseSpec(str, generate_examples=False, media_type="text/event-stream", description="The events.")
 
 
@@ -31,16 +32,6 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
     """What a person says to Quorra."""
 
     message: str
-
-
-class Told(msgspec.Struct):
-    """An answer with its citations; timings are seconds by step."""
-
-    outcome: Outcome
-    answer: str
-    citations: tuple[Citation, ...]
-    model: str
-    timings: dict[str, float]
 
 
 class ClientGone(QuorraError):
@@ -52,8 +43,8 @@ class ClientGone(QuorraError):
         super().__init__("The client went away.")
 
 
-@post("/chat", status_code=200, responses=errors.documented(400, 401, 502, 503))
-async def chat(request: Asked, data: Message) -> Response[Told]:
+@post("/chat", status_code=200, responses={200: ANSWER, **errors.documented(400, 401, 502, 503)})
+async def chat(request: Asked, data: Message) -> Response[dict[str, Any]]:
     """Answers from the vault and facts, with citations; 503 while the model is away or too many wait."""
     turn = _begin(request, data, lambda _: None)
     try:
@@ -62,7 +53,7 @@ async def chat(request: Asked, data: Message) -> Response[Told]:
         turn.leave()
     request.scope["state"]["outcome"] = answer.outcome
     number = errors.status("model_away") if answer.outcome == "model_away" else 200
-    return Response(told(answer), status_code=number, headers=errors.headers(number))
+    return Response(fields.answer(answer), status_code=number, headers=errors.headers(number))
 
 
 @post("/chat/stream", status_code=200, responses={200: STREAM, **errors.documented(400, 401, 503)})
@@ -126,11 +117,6 @@ class Events(Response[None]):
         yield _event(name, body)
 
 
-def told(answer: Answer) -> Told:
-    """Gives an answer as the command line prints it."""
-    return Told(answer.outcome, answer.answer, answer.citations, answer.model, dict(answer.timings))
-
-
 def _begin(request: Asked, data: Message, emit: "Callable[[Event], None]") -> Turn:
     desk: Desk = request.app.state.desk
     window = request.app.state.home.window(request.scope["state"]["principal"], None)
@@ -153,13 +139,13 @@ async def _served(turn: Turn, receive: Receive) -> Answer:
         leaving.cancel()
 
 
-def _end(turn: Turn) -> tuple[str, Told | dict[str, Any], str]:
+def _end(turn: Turn) -> tuple[str, dict[str, Any], str]:
     """Gives the one terminal event of a finished turn, and what the log calls it."""
     error = Stopping() if turn.answer.cancelled() else turn.answer.exception()
     if error is None:
         answer = turn.answer.result()
         if answer.outcome != "model_away":
-            return "done", told(answer), answer.outcome
+            return "done", fields.answer(answer), answer.outcome
         error = ModelAway(answer.answer)
     if not isinstance(error, QuorraError):
         errors.fault(error)
@@ -184,5 +170,5 @@ def _into(line: "asyncio.Queue[bytes | None]") -> Callable[[bytes | None], None]
     return put
 
 
-def _event(name: str, body: Told | dict[str, Any]) -> bytes:
+def _event(name: str, body: dict[str, Any]) -> bytes:
     return ServerSentEventMessage(event=name, data=encode_json(body)).encode()
