@@ -9,6 +9,7 @@ from pathlib import Path
 from quorra.ledger.change import Applied, Origin, Outcome, Refused
 from quorra.ledger.ledger import Ledger
 from quorra.ledger.paths import Blocked
+from quorra.ledger.plumbing.attributes import filtered, sentence
 from quorra.ledger.plumbing.process import Git, GitFailed
 from quorra.ledger.plumbing.repository import Repository
 
@@ -98,15 +99,8 @@ def _check_repository(root: Path) -> Refused | None:
 def _filtered(git: Git, root: Path, where: Sequence[str]) -> Refused | None:
     """Refuses paths whose text a filter such as git-crypt or LFS would change on its way into git."""
     listed = git.run(*where, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    if not listed:
-        return None
-    fields = git.run(*where, "check-attr", "-z", "--stdin", "filter", stdin=listed).split(b"\0")
-    for path, value in zip(fields[0::3], fields[2::3], strict=False):
-        if value not in (b"unspecified", b"unset"):
-            name = os.fsdecode(path)
-            reason = f"{name} has the git filter {os.fsdecode(value)}, which Quorra's commits would bypass."
-            return Refused("filter", reason, name)
-    return None
+    found = filtered(git, map(os.fsdecode, listed.split(b"\0")[:-1]), where)
+    return Refused("filter", sentence(*found), found[0]) if found else None
 
 
 def identity(root: Path) -> tuple[str, str] | None:

@@ -23,9 +23,14 @@ class UnknownRevision(QuorraError):
 
     code = "revision"
 
+    def __init__(self, rev: str) -> None:
+        super().__init__(f"No commit is called {rev!r} here.", "See the commits with: quorra log")
+
 
 def local() -> datetime:
     """Gives the moment with its offset."""
+    # Alone among the lower rooms this one reads the clock, as git does for every commit and every look at the disk:
+    # what it compares with are the stamps that this machine's file system gives to files.
     return datetime.now().astimezone()
 
 
@@ -40,7 +45,8 @@ class Ledger:
 
     ``roots`` are the repository paths that snapshots look at, "" for all of it;
     ``owner`` is the person in whose name hand edits are committed; ``steps``
-    hears the name of every step of a commit.
+    hears the name of every step of a commit. ``rescued`` names the files in
+    which a hand edit lies that met another one while a commit was cut short.
     """
 
     def __init__(
@@ -60,6 +66,7 @@ class Ledger:
         self._repo = Repository(root)
         self._watch = Watch(self._repo, roots, lambda: int(clock().timestamp() * 1e9))
         self._lock = threading.RLock()
+        self.rescued: list[str] = []
 
     def commit(self, change: ChangeSet) -> Outcome:
         """Writes a change to disk, index and branch, or nothing at all."""
@@ -90,9 +97,12 @@ class Ledger:
                     self._repo.age_index(young)
             return outcome
 
+    def _publisher(self) -> Publisher:
+        return Publisher(self._repo, self.steps, self.roots, self.rescued)
+
     def _locked(self, plan: Callable[[Planner], Refused | Stale | None]) -> tuple[Outcome, int]:
         """Gives what came of it and how many index entries are younger than the index now."""
-        publisher = Publisher(self._repo, self.steps, self.roots)
+        publisher = self._publisher()
         publisher.recover()
         publisher.sweep()
         planner = Planner(self._repo, self.owner, self.clock())
@@ -110,7 +120,8 @@ class Ledger:
 
         Where nothing was left, nothing is written.
         """
-        publisher = Publisher(self._repo, self.steps, self.roots)
+        publisher = self._publisher()
+        self.rescued += map(str, self._repo.disk.tray.glob("kept-*"))
         if not any(self._repo.left()):
             return None
         try:
@@ -135,7 +146,7 @@ class Ledger:
         """Gives the commit that a revision names; raises UnknownRevision."""
         found = None if not rev or set("\n\0") & set(rev) else self._repo.reader.info([f"{rev}^{{commit}}"])[0]
         if found is None:
-            raise UnknownRevision(f"No commit is called {rev!r} here.", "See the commits with: quorra log")
+            raise UnknownRevision(rev)
         return found[0]
 
     def tree(self, rev: str, roots: Sequence[str] | None = None) -> Mapping[str, str]:

@@ -10,6 +10,7 @@ from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale
 from quorra.ledger.journal import Draft, Touch
 from quorra.ledger.message import ASSISTANT, compose, identity, stamp
 from quorra.ledger.paths import Blocked, check
+from quorra.ledger.plumbing.attributes import sentence
 from quorra.ledger.plumbing.disk import Seen
 from quorra.ledger.plumbing.entries import Entries
 from quorra.ledger.plumbing.objects import FOLDER, Row
@@ -80,6 +81,7 @@ class Planner:
         """Plans a change, adopting first the hand edits that it knows of."""
         adopted: dict[str, Row | None] = {}
         written: dict[str, Row | None] = {}
+        self._unfiltered([edit.path for edit in change.edits])
         for edit in change.edits:
             place = self.look(edit.path)
             stopped = self._edit(edit, place, adopted, written)
@@ -179,6 +181,7 @@ class Planner:
     def adopt(self, paths: Sequence[str], origin: Origin) -> Refused | None:
         """Plans to commit paths as they are on disk."""
         rows: dict[str, Row | None] = {}
+        self._unfiltered(paths)
         for path in dict.fromkeys(paths):
             place = self.look(path)
             if self._clean(place) == (place.head.id if place.head else None):
@@ -194,6 +197,12 @@ class Planner:
             subject = hand(rows) if self.head else f"Take in {len(rows)} files as they are"
             self._draft(identity(self.owner), subject, origin, rows)
         return None
+
+    def _unfiltered(self, paths: Sequence[str]) -> None:
+        """Raises Blocked where git would pass a path's text through a filter."""
+        found = self.repo.attributes.filtered(paths)
+        if found is not None:
+            raise Blocked("filter", found[0], sentence(*found))
 
     def _draft(self, author: str, subject: str, origin: Origin, rows: dict[str, Row | None]) -> None:
         self.work.drafts.append(Draft(author, compose(subject, origin), rows))

@@ -21,6 +21,7 @@ from quorra.ledger.plumbing.sealed import Sealed
 
 Steps = Callable[[str], None]
 REF_PATIENCE = 2.0
+KEPT = "kept edit"
 
 
 @dataclass(slots=True)
@@ -46,12 +47,14 @@ class Work:
 class Publisher:
     """Carries plans out in one repository; call it with both locks held.
 
-    Folders that a change empties are removed, except those in ``keep``.
+    Folders that a change empties are removed, except those in ``keep``. Where a
+    hand edit was put aside because it met another one is added to ``rescued``.
     """
 
-    def __init__(self, repo: Repository, steps: Steps, keep: Collection[str]) -> None:
+    def __init__(self, repo: Repository, steps: Steps, keep: Collection[str], rescued: list[str]) -> None:
         self.repo = repo
         self.keep = keep
+        self.rescued = rescued
         self.steps = steps
         self.file = repo.own / "journal"
 
@@ -202,7 +205,9 @@ class Publisher:
     def undo(self, journal: Journal) -> None:
         """Puts files and index back as they were, except where a hand has been at them since."""
         for touch in reversed(journal.touches):
+            self.repo.disk.mend(touch.temp)
             self._untouch(touch)
+        self._rescue(journal, stands=False)
         for folder in reversed(journal.made):
             self.repo.disk.prune(folder)
         self._index(journal, self.repo.index(), forward=False, stats={})
@@ -218,19 +223,46 @@ class Publisher:
         try:
             if touch.source:
                 disk.move(touch.path, touch.source)
+            elif here != touch.new:
+                pass
             elif touch.old is None:
-                if here == touch.new:
-                    disk.take(touch.path, touch.temp)
-            elif here == touch.new:
-                if touch.new is None:
-                    disk.place(touch.path, touch.temp)
-                else:
-                    disk.exchange(touch.path, touch.temp)
-            elif self.state(touch) == "foreign":
-                # Two hand edits meet: one stays on disk, the other is kept aside and never swept.
-                os.replace(disk.tray / touch.temp, disk.tray / f"kept-{touch.temp}")
+                disk.take(touch.path, touch.temp)
+            elif touch.new is None:
+                disk.place(touch.path, touch.temp)
+            else:
+                disk.exchange(touch.path, touch.temp)
         except (FileExistsError, FileNotFoundError):
             pass
+
+    def _rescue(self, journal: Journal, *, stands: bool) -> None:
+        """Brings to light what waits and is in no commit: a hand edit that met another one.
+
+        ``stands`` tells that the journal's commits, and with them the texts before, are in the history.
+        """
+        tree = self.repo.tree_of(journal.head)
+        for touch in journal.touches:
+            waiting = self._waiting(touch)
+            if waiting in (None, touch.new) or (stands and waiting == touch.old):
+                continue
+            row = self.repo.objects.row(tree, touch.path)
+            if row is None or row.id != waiting:
+                self.rescued.append(self._beside(touch))
+
+    def _beside(self, touch: Touch) -> str:
+        """Puts what waits in its own place if that is free, else beside it; gives the path."""
+        disk = self.repo.disk
+        stem, dot, ending = touch.path.rpartition(".")
+        if not dot or "/" in ending:
+            stem, dot, ending = touch.path, "", ""
+        names = (f"{stem} ({KEPT}{f' {number}' if number else ''}){dot}{ending}" for number in (0, *range(2, 100)))
+        with suppress(Blocked, OSError):
+            for path in (touch.path, *names):
+                with suppress(FileExistsError):
+                    disk.place(path, touch.temp)
+                    return path
+        # Where no file can be made now it stays here, is never swept, and is told of at every start.
+        os.replace(disk.tray / touch.temp, disk.tray / f"kept-{touch.temp}")
+        return str(disk.tray / f"kept-{touch.temp}")
 
     def _here(self, path: str) -> str | None:
         seen = self.repo.disk.read(path)
@@ -255,8 +287,11 @@ class Publisher:
         journal = load(self.file)
         if journal is None:
             return
+        for touch in journal.touches:
+            self.repo.disk.mend(touch.temp)
         head = self.repo.head()
         if head is not None and self._stands(journal, head):
+            self._rescue(journal, stands=self._inside(journal.commit, head))
             self.finish(journal)
             return
         if head != journal.head:
@@ -282,9 +317,13 @@ class Publisher:
             return True
         if head == journal.head:
             return False
-        inside = self.repo.git.run("rev-list", "--max-count=1", journal.commit, f"^{head}") == b""
         rows, tree = self.repo.objects, self.repo.tree_of(head)
-        return inside or all(rows.row(tree, path) == new for path, (_, new) in journal.rows.items())
+        return self._inside(journal.commit, head) or all(
+            rows.row(tree, path) == new for path, (_, new) in journal.rows.items()
+        )
+
+    def _inside(self, commit: str, head: str) -> bool:
+        return commit == head or self.repo.git.run("rev-list", "--max-count=1", commit, f"^{head}") == b""
 
     def _forward(self, journal: Journal) -> bool:
         """Changes the files that are still as they were, if all of them are either that or done."""

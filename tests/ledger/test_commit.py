@@ -1,11 +1,13 @@
 """What a commit does and refuses, re-read with real git."""
 
 import os
+import re
 import resource
 from pathlib import Path
 
 import pytest
 
+from quorra.ledger import change as change_module
 from quorra.ledger.change import Applied, ChangeSet, Edit, Origin, Refused, Stale
 from tests.ledger.places import ORIGIN, change, git, opened, repository, sound, write
 
@@ -361,3 +363,32 @@ def test_what_gathers_is_packed_when_it_is_due(home: Path):
     assert ledger.head() == git(home, "rev-parse", "HEAD").strip()
     assert isinstance(write(ledger, {"grows.md": b"after\n"}), Applied)
     sound(home)
+
+
+def test_a_filter_that_came_after_the_beginning_is_looked_for(home: Path):
+    ledger = opened(home)
+    assert isinstance(write(ledger, {"deep/x.md": b"x\n"}), Applied)
+    attributes = home / "deep/.gitattributes"
+    attributes.write_text("*.md -text\n")
+    assert isinstance(write(ledger, {"deep/x.md": b"y\n"}), Applied)
+    attributes.write_text("[attr]secret filter=git-crypt\n*.md secret\n")
+    (home / ".gitattributes").write_text("[attr]secret filter=git-crypt\ndeep/*.md secret\n")
+    outcome = write(ledger, {"deep/x.md": b"z\n"})
+    assert refusal(outcome) == "filter"
+    assert isinstance(outcome, Refused)
+    assert ("git-crypt" in outcome.reason, outcome.path) == (True, "deep/x.md")
+    assert refusal(ledger.adopt(["deep/x.md"], ORIGIN)) == "filter"
+    assert isinstance(write(ledger, {"a.md": b"elsewhere\n"}), Applied)
+    (home / ".gitattributes").unlink()
+    attributes.unlink()
+    assert isinstance(write(ledger, {"deep/x.md": b"z\n"}), Applied)
+    (home / ".git/info/attributes").write_text("a.md filter=lfs\n")
+    assert refusal(write(ledger, {"a.md": b"no\n"})) == "filter"
+    sound(home)
+
+
+def test_every_refusal_says_what_to_do_next():
+    source = "".join(file.read_text() for file in Path(change_module.__file__).parent.rglob("*.py"))
+    codes = set(re.findall(r"(?:Refused|Blocked)\(\s*\"(\w+)\"", source))
+    assert len(codes) > 10
+    assert codes <= change_module.NEXT.keys()

@@ -1,5 +1,6 @@
 """A process killed at any named step, with and without a hand edit before the next start."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -167,4 +168,90 @@ def test_a_hand_edit_after_a_crash_in_a_move_stays_on_disk(home: Path, step: str
     names = git(home, "ls-tree", "-r", "--name-only", "HEAD").split()
     assert names in (["a.md", "d/b.md", "d/c.md"], ["d/c.md", "d/new.md", "n.md", "x/y/a.md"])
     assert "a hand" not in git(home, "log", "-p")
+    sound(home)
+
+
+def slip(home: Path, files: dict[str, bytes | None], path: str, first: bytes) -> None:
+    """Kills a commit just when it has swapped out a hand edit that it has not looked at yet."""
+    killed(home, files, "journal written")
+    journal = json.loads((home / ".git/quorra/journal").read_text())
+    ((_, _, new, temp, _),) = [touch for touch in journal["touches"] if touch[0] == path]
+    aside = home / ".git/quorra/tray" / temp
+    (home / path).unlink()
+    if new:
+        aside.rename(home / path)
+    aside.write_bytes(first)
+
+
+@pytest.mark.parametrize("path", ["a.md", "d/b.md"])
+def test_two_hand_edits_that_meet_both_lie_in_the_open(home: Path, path: str):
+    slip(home, NEW, path, b"the first hand\n")
+    (home / path).write_bytes(b"the second hand\n")
+    ledger = opened(home)
+    assert ledger.recover() is None
+    beside = path.replace(".md", " (kept edit).md")
+    assert ledger.rescued == [beside]
+    assert (home / beside).read_bytes() == b"the first hand\n"
+    assert (home / path).read_bytes() == b"the second hand\n"
+    assert set(ledger.snapshot().dirty) == {path, beside}
+    assert opened(home).recover() is None
+    sound(home)
+
+
+def test_a_name_that_is_taken_is_not_written_over(home: Path):
+    (home / "a (kept edit).md").write_bytes(b"an older one\n")
+    slip(home, NEW, "a.md", b"the first hand\n")
+    (home / "a.md").write_bytes(b"the second hand\n")
+    ledger = opened(home)
+    assert isinstance(write(ledger, {"z.md": b"z"}), Applied)
+    assert ledger.rescued == ["a (kept edit 2).md"]
+    assert (home / "a (kept edit).md").read_bytes() == b"an older one\n"
+    assert (home / "a (kept edit 2).md").read_bytes() == b"the first hand\n"
+    sound(home)
+
+
+def test_an_edit_that_can_not_be_put_beside_is_told_of_at_every_start(home: Path):
+    name = f"{'n' * 250}.md"
+    (home / name).write_bytes(b"one\n")
+    git(home, "add", name)
+    git(home, "commit", "-q", "-m", "long")
+    slip(home, {name: b"hers\n"}, name, b"the first hand\n")
+    (home / name).write_bytes(b"the second hand\n")
+    for _ in range(2):
+        ledger = opened(home)
+        assert ledger.recover() is None
+        assert [Path(place).read_bytes() for place in ledger.rescued] == [b"the first hand\n"]
+    assert (home / name).read_bytes() == b"the second hand\n"
+
+
+def test_a_hand_edit_that_was_adopted_in_a_commit_that_never_stood_comes_back(home: Path):
+    (home / "a.md").write_bytes(b"mine, not committed\n")
+    killed(home, NEW, "file written", 3)
+    (home / ".git/index.lock").unlink()
+    (home / "a.md").write_bytes(b"a second hand\n")
+    git(home, "symbolic-ref", "HEAD", "refs/heads/other")
+    git(home, "update-ref", "refs/heads/other", "main")
+    ledger = opened(home)
+    assert ledger.recover() is None
+    assert ledger.rescued == ["a (kept edit).md"]
+    assert (home / "a (kept edit).md").read_bytes() == b"mine, not committed\n"
+    assert (home / "a.md").read_bytes() == b"a second hand\n"
+    sound(home)
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_an_exchange_in_two_steps_that_was_cut_between_them_is_ended(home: Path, both: bool):
+    killed(home, {"a.md": b"new\n"}, "journal written" if both else "files written")
+    ((_, _, _, temp, _),) = json.loads((home / ".git/quorra/journal").read_text())["touches"]
+    aside = home / ".git/quorra/tray" / temp
+    if both:
+        aside.with_name(f"{temp}.side").hardlink_to(home / "a.md")
+    else:
+        aside.rename(aside.with_name(f"{temp}.side"))
+        aside.with_name(f"{temp}.side").write_bytes(b"a hand was faster\n")
+    ledger = opened(home)
+    assert ledger.recover() is None
+    assert (home / "a.md").read_bytes() == (b"new\n" if both else b"a hand was faster\n")
+    assert ledger.rescued == []
+    assert git(home, "status", "--porcelain") == ("" if both else " M a.md\n")
     sound(home)

@@ -171,6 +171,15 @@ class Disk:
         except FileNotFoundError:
             return None
 
+    def mend(self, temp: str) -> None:
+        """Ends an exchange that was cut short where the system can't make one in a single step."""
+        side = f"{self.tray}/{temp}.side"
+        if os.path.lexists(f"{self.tray}/{temp}"):
+            self.drop(temp + ".side")
+            return
+        with suppress(FileNotFoundError):
+            os.rename(side, f"{self.tray}/{temp}")
+
     def drop(self, temp: str) -> None:
         """Removes a temporary if it is there."""
         with suppress(FileNotFoundError):

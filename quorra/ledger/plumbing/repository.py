@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from quorra.ledger.paths import Blocked
+from quorra.ledger.plumbing.attributes import Attributes
 from quorra.ledger.plumbing.disk import Disk
 from quorra.ledger.plumbing.entries import Entries, NotPlain
 from quorra.ledger.plumbing.lock import Locks
@@ -40,6 +41,7 @@ class Repository:
         self.objects = Objects(self.reader, self.common / "objects", algorithm)
         self.own = self.folder / "quorra"
         self.disk = Disk(self.root, self._tray())
+        self.attributes = Attributes(self.git, self.root, self.common)
         self.locks = Locks(self.own, self.index_file)
         self._trees: dict[str, str] = {}
         self._memory = threading.Lock()
