@@ -54,7 +54,8 @@ class Writer:
     def run(self, snapshot: Snapshot, wait: float | None, rebuild: bool = False) -> tuple[Manifest, int]:
         """Catches up with a snapshot and publishes; gives the manifest and how many vectors the cache had.
 
-        A snapshot that another writer has overtaken meanwhile is taken again.
+        A first build publishes what it has batch by batch: while the manifest has notes ``left``, there is more to
+        do. A snapshot that another writer has overtaken meanwhile is taken again.
         """
         seen = self.manifest()
         with manifests.locked(self.folder, wait):
@@ -69,8 +70,12 @@ class Writer:
             self.steps("parse")
             seen_now: dict[str, Held] = {}
             wanted = plan.make(self.source, base, snapshot, lambda paths: self._indexed(base, paths, seen_now))
+            left = 0
+            if not rebuild and (old is None or old.left):
+                wanted, left = plan.batch(base, wanted)
             texts = plan.texts(self.source, wanted.fresh, snapshot.dirty)
-            return self._write(base, snapshot, wanted, prepare.all(texts, self.cache), seen_now)
+            fresh, reused = self._write(base, wanted, prepare.all(texts, self.cache), seen_now)
+            return self._published(base, snapshot, left, fresh), reused
 
     def publish(self, base: Manifest, **changes: object) -> Manifest:
         """Publishes the generation after ``base``; the lock must be held."""
@@ -99,8 +104,9 @@ class Writer:
         return found
 
     def _write(
-        self, base: Manifest, snapshot: Snapshot, wanted: Plan, prepared: Prepared, held: "dict[str, Held]"
-    ) -> tuple[Manifest, int]:
+        self, base: Manifest, wanted: Plan, prepared: Prepared, held: "dict[str, Held]"
+    ) -> tuple[dict[str, object], int]:
+        """Writes tables and catalogue; gives what the manifest has to say of them."""
         held |= self._held(base, [path for path in wanted.gone if path not in held])
         gone = _by_domain(wanted.gone)
         shelves, reused = dict(base.shelves), 0
@@ -112,17 +118,12 @@ class Writer:
                 reused += known
             self.steps("catalogue")
             name, documents, problems = catalogued.result()
-        fresh = self.publish(
-            base,
-            commit=snapshot.head,
-            dirty=dict(snapshot.dirty),
-            uncommitted=sorted(filter(None, map(self.source.public, snapshot.dirty))),
-            catalogue=name,
-            shelves=shelves,
-            documents=documents,
-            problems=problems,
-        )
-        return fresh, reused
+        return {"catalogue": name, "shelves": shelves, "documents": documents, "problems": problems}, reused
+
+    def _published(self, base: Manifest, snapshot: Snapshot, left: int, fresh: Mapping[str, object]) -> Manifest:
+        uncommitted = sorted(filter(None, map(self.source.public, snapshot.dirty)))
+        dirty = dict(snapshot.dirty)
+        return self.publish(base, commit=snapshot.head, dirty=dirty, uncommitted=uncommitted, left=left, **fresh)
 
     def _catalogued(self, base: Manifest, wanted: Plan, prepared: Prepared) -> tuple[str, int, int]:
         """Writes the next catalogue, if it differs; gives its name and its documents' and problems' numbers."""
@@ -140,7 +141,7 @@ class Writer:
         shelf, table = shelves.opened(self.tables, base, domain)
         near = self._near(base, added)
         filled = shelves.fill(table, shelf, gone, added, near)
-        if shelf.fresh or shelves.worn(filled):
+        if shelf.fresh or base.left or shelves.worn(filled):
             self.steps("words")
             filled = shelves.compact(table, filled)
         self.tables.keep(filled, table)

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -67,7 +68,7 @@ class Index:
         self._embedder = embedder
         self._writer = catch_up.Writer(folder, Cache(cache), source, steps)
         self._beside = ThreadPoolExecutor(1, "quorra-catch-up")
-        self._running: Future[tuple[Manifest, int]] | None = None
+        self._running: Future[None] | None = None
         self._starting = threading.Lock()
         self._failed: str | None = None
 
@@ -81,13 +82,16 @@ class Index:
         snapshot = snapshot or self._source.snapshot()
         manifest = self.manifest()
         reused = 0
-        if rebuild or not plan.current(manifest, snapshot):
-            manifest, reused = self._run(snapshot, wait, rebuild)
+        while rebuild or not plan.current(manifest, snapshot):
+            manifest, known = self._run(snapshot, wait, rebuild)
+            reused += known
+            if not manifest.left:
+                break
         assert manifest is not None
         return _report(manifest, 0, reused, perf_counter() - start)
 
     def _run(self, snapshot: Snapshot, wait: float | None, rebuild: bool) -> tuple[Manifest, int]:
-        """Catches up; what can't be read of the index is made anew, once."""
+        """Catches up, or builds the next batch; what can't be read of the index is made anew, once."""
         try:
             return self._writer.run(snapshot, wait, rebuild)
         except (IndexBroken, RuntimeError) as error:
@@ -144,7 +148,7 @@ class Index:
         behind = 0
         if snapshot is not None and not plan.current(manifest, snapshot):
             behind = self._source.behind(manifest.commit, snapshot.head)
-            behind += len(dict(snapshot.dirty).items() ^ dict(manifest.dirty).items())
+            behind += len(dict(snapshot.dirty).items() ^ dict(manifest.dirty).items()) + manifest.left
         try:
             found = self._searcher.run(manifest, question, k, mode, window, per_note)
         except (IndexBroken, RuntimeError) as error:
@@ -181,8 +185,8 @@ class Index:
         return (self.folder / manifest.catalogue).is_file()
 
     def close(self) -> None:
-        """Lets a catch-up that is under way finish."""
-        self._beside.shutdown()
+        """Lets a catch-up, or the batch of a first build, that is under way finish."""
+        self._beside.shutdown(cancel_futures=True)
         if "_searcher" in self.__dict__:
             self.__dict__.pop("_searcher").close()
 
@@ -191,14 +195,17 @@ class Index:
         return Searcher(self.tables, self._embedder)
 
     def _freshen(self, snapshot: Snapshot, wait: float) -> None:
-        """Catches up beside the search, which waits for it for a while, and without end where there is no index yet."""
+        """Catches up beside the search, which waits for it for a while, and without end where there is no index yet.
+
+        A large vault's first batch is an index.
+        """
         manifest = self.manifest()
         if plan.current(manifest, snapshot):
             return
         self._writer.load()  # what a cold process loads is not the catch-up's to wait for
         with self._starting:
             if self._running is None or self._running.done():
-                self._running = self._beside.submit(self._run, snapshot, None, False)
+                self._running = self._beside.submit(self._follow, snapshot)
             running = self._running
         try:
             running.result(None if manifest is None else wait)
@@ -210,6 +217,13 @@ class Index:
                 raise
             # The answer comes from what was published last, and says that it does.
             self._failed = "catch_up_failed"
+
+    def _follow(self, snapshot: Snapshot) -> None:
+        """Runs in the thread beside: builds a batch, and sees to the next one."""
+        manifest, _ = self._run(snapshot, None, False)
+        if manifest.left:
+            with self._starting, suppress(RuntimeError):  # closed meanwhile
+                self._running = self._beside.submit(self._follow, snapshot)
 
 
 def _report(manifest: Manifest, embedded: int, reused: int, seconds: float) -> Report:

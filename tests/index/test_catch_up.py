@@ -196,6 +196,31 @@ def test_many_notes_are_prepared_as_few_are(tmp_path: Path):
     assert contents(place.index) == before
 
 
+def test_a_large_vault_is_searched_before_it_is_whole(tmp_path: Path):
+    notes = {f"n/{number:04d}.md": f"The walrus number{number}.\n" for number in range(1520)}
+    found = []
+
+    def steps(name: str) -> None:
+        if name == "parse":
+            found.append(place.index.search("number7 number1510", mode="words", window=EVERYTHING, wait=0.0))
+
+    place = Place(tmp_path / "large", {**notes, "members/mira/a.md": "A gnu."}, steps=steps)
+    place.commit()
+    assert place.index.catch_up().documents == 1521
+    nothing, some = found
+    assert (nothing.hits, nothing.behind) == ((), 1)
+    assert ([hit.path for hit in some.hits], some.behind) == (["n/0007.md"], 21)
+    whole = place.search("number7 number1510", mode="words")
+    assert ([hit.path for hit in whole.hits], whole.behind) == (["n/0007.md", "n/1510.md"], 0)
+    before, scores = contents(place.index), [hit.score for hit in whole.hits]
+    place.steps = lambda _: None
+    place.index.close()
+    place.index = place.opened()
+    place.index.catch_up(rebuild=True)
+    assert contents(place.index) == before
+    assert [hit.score for hit in place.search("number7 number1510", mode="words").hits] == scores
+
+
 def test_threads_search_while_notes_change(place: Place):
     place.search("boiler")
     failures: list[BaseException] = []

@@ -8,6 +8,8 @@ from quorra.index.intake.source import Source
 from quorra.index.store.manifest import Manifest
 from quorra.ledger.change import Snapshot
 
+_FIRST = 1500
+_GROWTH = 3
 Indexed = Callable[[Sequence[str] | None], Mapping[str, str]]
 
 
@@ -20,8 +22,10 @@ class Plan:
 
 
 def current(manifest: Manifest | None, snapshot: Snapshot) -> bool:
-    """Tells whether the manifest is of just this snapshot."""
-    return manifest is not None and manifest.commit == snapshot.head and manifest.dirty == snapshot.dirty
+    """Tells whether the manifest is of just this snapshot, and the whole of it."""
+    if manifest is None or manifest.left:
+        return False
+    return manifest.commit == snapshot.head and manifest.dirty == snapshot.dirty
 
 
 def make(source: Source, manifest: Manifest, snapshot: Snapshot, indexed: Indexed) -> Plan:
@@ -49,6 +53,15 @@ def make(source: Source, manifest: Manifest, snapshot: Snapshot, indexed: Indexe
     return Plan(tuple(sorted(gone | (held.keys() - there))), tuple(fresh))
 
 
+def batch(base: Manifest, wanted: Plan) -> tuple[Plan, int]:
+    """Takes what a build from nothing publishes at once, and counts what is left.
+
+    Each batch is several times all those before it, as the words of all are indexed anew for it.
+    """
+    most = max(_FIRST, _GROWTH * base.documents)
+    return Plan(wanted.gone, wanted.fresh[:most]), max(0, len(wanted.fresh) - most)
+
+
 def _spelled(file: str) -> bool:
     """Tells whether a path can be written in UTF-8; what can't be can't be told apart in a table either."""
     try:
@@ -60,7 +73,7 @@ def _spelled(file: str) -> bool:
 
 def _wanted(source: Source, manifest: Manifest, snapshot: Snapshot) -> dict[str, str | None] | None:
     """Maps the paths that may differ to their blobs now; None where every path may."""
-    if not manifest.catalogue or manifest.commit is None or snapshot.head is None:
+    if not manifest.catalogue or manifest.left or manifest.commit is None or snapshot.head is None:
         return None
     changed: Mapping[str, str | None] | None = {}
     if manifest.commit != snapshot.head:

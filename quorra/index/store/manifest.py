@@ -74,7 +74,9 @@ class Manifest:
     """A published state of the index.
 
     ``dirty`` is the snapshot's: paths from the repository's root, with the
-    blob that was indexed; ``uncommitted`` are their public names. ``embedder`` is empty until a first text is embedded.
+    blob that was indexed; ``uncommitted`` are their public names. ``left``
+    counts the notes that a first build has still to add. ``embedder`` is empty
+    until a first text is embedded.
     """
 
     recipe: str
@@ -88,6 +90,7 @@ class Manifest:
     dim: int = 0
     documents: int = 0
     problems: int = 0
+    left: int = 0
     format: int = FORMAT
 
     @property
