@@ -1,6 +1,7 @@
 """The composition root: opens a home's rooms and hands one to the other; wiring, no logic."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -126,8 +127,9 @@ class Home:
         wait: float = 0.5,
         per_note: bool = True,
     ) -> "Found":
-        """Finds passages, one a note unless ``per_note`` is off."""
-        return self.index.search(question, k=k, mode=mode, window=window, wait=wait, per_note=per_note)
+        """Finds passages, one a note unless ``per_note`` is off; where no domain is open, the reason says so."""
+        found = self.index.search(question, k=k, mode=mode, window=window, wait=wait, per_note=per_note)
+        return found if window.domains != () else replace(found, reason="closed_window")
 
     def sync(
         self, *, rebuild: bool = False, seconds: float | None = None, say: Callable[[str], None] = lambda _: None

@@ -26,12 +26,12 @@ class UnknownPrincipal(QuorraError):
 
 
 class UnknownDomain(QuorraError):
-    """The window opens no such domain, be it that there is none or that it is somebody else's."""
+    """The home has no such domain."""
 
     code = "window"
 
-    def __init__(self, name: str, open: Collection[str]) -> None:
-        super().__init__(f"There is no domain {name!r} to see here.", f"There are: {', '.join(sorted(open))}.")
+    def __init__(self, name: str, known: Collection[str]) -> None:
+        super().__init__(f"This home has no domain {name!r}.", f"There are: {', '.join(sorted(known))}.")
 
 
 def domain(path: str) -> str:
@@ -58,11 +58,16 @@ class Window:
         return self.domains is None or domain(path) in self.domains
 
     def narrowed(self, wanted: Collection[str], known: Collection[str]) -> "Window":
-        """Keeps only the named domains; raises UnknownDomain for one that is not ``known`` or not open here."""
-        opened = known if self.domains is None else self.domains
+        """Keeps only the named domains, and of those only what this window already opens.
+
+        Raises UnknownDomain where the whole home is open and a name is not ``known`` in it. Nobody else
+        learns which domains there are: what is closed and what is not there are the same to them.
+        """
+        if self.domains is not None:
+            return Window(tuple(name for name in wanted if name in self.domains))
         for name in wanted or ("",):
-            if name not in opened:
-                raise UnknownDomain(name, opened)
+            if name not in known:
+                raise UnknownDomain(name, known)
         return Window(tuple(wanted))
 
 

@@ -72,7 +72,7 @@ def test_an_empty_question_is_no_error(home: Path):
 def test_an_answer_carries_its_citation(home: Path):
     said = quorra("ask", "What is the pressure of the boiler?", "--home", str(home))
     assert said.code == 0
-    assert set(said.fields) == {"outcome", "answer", "citations", "model", "timings"}
+    assert set(said.fields) == {"outcome", "answer", "citations", "model", "timings", "near"}
     assert said.fields["outcome"] == "quoted"
     assert "1.5 bar" in said.fields["answer"]
     assert set(said.fields["citations"][0]) == {"n", "path", "lines", "commit", "blob", "quote"}

@@ -55,7 +55,8 @@ def _hits(found: "Found") -> str:
         heading = f"  {hit.heading}" if hit.heading else ""
         lines.append(f"{hit.path}:{hit.lines[0]}{heading}\n    {shorten(hit.text, 200, placeholder=' …')}")
     if not found.hits:
-        lines.append("Nothing found.")
+        closed = found.reason == "closed_window"
+        lines.append("Nothing found: the window opens no domain." if closed else "Nothing found.")
     if found.behind:
         lines.append(f"(The index is {counted(found.behind, 'change')} behind the files: quorra sync)")
     if found.pending:

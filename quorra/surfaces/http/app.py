@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 Asked = Request[Any, Any, State]
 LARGEST = 1 << 20
+UNWELL = ResponseSpec(dict[str, bool], generate_examples=False, description="Not all is well.")
+NUMBERS = CONTENT_TYPE_LATEST.partition("; charset")[0]
 FOUND = ResponseSpec(Found, generate_examples=False, description="Hits, and how fresh they are.")
 PAGE = (files("quorra.surfaces.http") / "page.html").read_text(encoding="utf-8")
 
@@ -63,7 +65,7 @@ class Health:
             return self.parts
 
 
-@get("/health")
+@get("/health", responses={503: UNWELL})
 async def health(request: Asked) -> Response[dict[str, bool]]:
     """Tells whether model, index and git really answer; a stranger learns only if all is well."""
     parts = await request.app.state.health.probe()
@@ -73,7 +75,7 @@ async def health(request: Asked) -> Response[dict[str, bool]]:
     return Response(body, status_code=number, headers=errors.headers(number))
 
 
-@post("/search", status_code=200, responses={200: FOUND, **errors.documented(400, 401, 503)})
+@post("/search", status_code=200, responses={200: FOUND, **errors.documented(400, 401, 403, 413, 415, 429, 503)})
 async def search(request: Asked, data: Search) -> dict[str, Any]:
     """Finds notes, one hit a note: its best passage."""
     home: Home = request.app.state.home
@@ -82,7 +84,12 @@ async def search(request: Asked, data: Search) -> dict[str, Any]:
     return fields.found(found)
 
 
-@get("/metrics", media_type=CONTENT_TYPE_LATEST, sync_to_thread=False, responses=errors.documented(401))
+@get(
+    "/metrics",
+    media_type=NUMBERS,
+    sync_to_thread=False,
+    responses=errors.documented(401, 429),
+)
 def numbers() -> bytes:
     """Gives counters and timings in Prometheus' form; numbers only."""
     return generate_latest() + "".join(_samples()).encode()
@@ -114,6 +121,7 @@ def build(home: "Home", desk: Desk, auth: Auth) -> Litestar:
             Exception: errors.broken,
         },
         openapi_config=_schema(),
+        guards=[errors.json_only],
         request_max_body_size=LARGEST,
         logging_config=None,
         debug=False,
@@ -126,6 +134,7 @@ def _schema() -> OpenAPIConfig:
         "Quorra",
         __version__,
         path="/schema",
+        use_handler_docstrings=True,
         render_plugins=[JsonRenderPlugin(path=("/", "/openapi.json"))],
         components=Components(security_schemes={"key": bearer}),
         security=[{"key": []}],

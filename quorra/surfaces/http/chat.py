@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Asked = Request[Any, Any, State]
 BREATH = 15.0
 ANSWER = ResponseSpec(Answer, generate_examples=False, description="The answer, with its citations.")
+AWAY = ResponseSpec(Answer | errors.Failed, generate_examples=False, description="The model is away or busy.")
 STREAM = ResponseSpec(str, generate_examples=False, media_type="text/event-stream", description="The events.")
 
 
@@ -43,7 +44,11 @@ class ClientGone(QuorraError):
         super().__init__("The client went away.")
 
 
-@post("/chat", status_code=200, responses={200: ANSWER, **errors.documented(400, 401, 502, 503)})
+@post(
+    "/chat",
+    status_code=200,
+    responses={200: ANSWER, **errors.documented(400, 401, 403, 413, 415, 429, 502), 503: AWAY},
+)
 async def chat(request: Asked, data: Message) -> Response[dict[str, Any]]:
     """Answers from the vault and facts, with citations; 503 while the model is away or too many wait."""
     turn = _begin(request, data, lambda _: None)
@@ -56,7 +61,7 @@ async def chat(request: Asked, data: Message) -> Response[dict[str, Any]]:
     return Response(fields.answer(answer), status_code=number, headers=errors.headers(number))
 
 
-@post("/chat/stream", status_code=200, responses={200: STREAM, **errors.documented(400, 401, 503)})
+@post("/chat/stream", status_code=200, responses={200: STREAM, **errors.documented(400, 401, 403, 413, 415, 429, 503)})
 async def stream(request: Asked, data: Message) -> "Events":
     """Answers as server-sent events: status, reasoning and token, then exactly one done or error."""
     line: asyncio.Queue[bytes | None] = asyncio.Queue()

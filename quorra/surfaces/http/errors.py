@@ -9,7 +9,9 @@ from typing import Any
 
 import structlog
 from litestar import Request, Response
+from litestar.connection import ASGIConnection
 from litestar.exceptions import HTTPException
+from litestar.handlers import BaseRouteHandler
 from litestar.openapi import ResponseSpec
 from litestar.response.base import ASGIResponse
 from litestar.serialization import encode_json
@@ -21,10 +23,13 @@ STATUSES: Mapping[str, int] = {
     "bad_input": 400,
     "bad_name": 400,
     "revision": 400,
+    "window": 400,
     "signed_out": 401,
+    "unknown_principal": 403,
     "no_address": 404,
     "no_note": 404,
     "stale": 409,
+    "not_json": 415,
     "too_many_tries": 429,
     "client_gone": 499,
     "generation_failed": 502,
@@ -66,6 +71,15 @@ class BadInput(QuorraError):
     code = "bad_input"
 
 
+class NotJson(QuorraError):
+    """The body is said to be something else than JSON, or said to be nothing."""
+
+    code = "not_json"
+
+    def __init__(self) -> None:
+        super().__init__("This address takes JSON alone.", "Send the header: Content-Type: application/json")
+
+
 class Broken(QuorraError):
     """A fault of ours, told without a word of what was in hand."""
 
@@ -73,6 +87,13 @@ class Broken(QuorraError):
 
     def __init__(self) -> None:
         super().__init__("Quorra failed at this, and the fault is hers.", "The service's log says where.")
+
+
+def json_only(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+    """Refuses a body that is not declared as JSON: what any web page may send unasked never is. Raises NotJson."""
+    kind = connection.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if isinstance(connection, Request) and connection.method == "POST" and kind != "application/json":
+        raise NotJson
 
 
 def documented(*numbers: int) -> dict[int, ResponseSpec]:
@@ -144,7 +165,7 @@ def _answer(request: Request[Any, Any, Any], number: int, body: dict[str, Any]) 
 
 def _sentence(error: HTTPException) -> str:
     found = error.extra[0] if isinstance(error.extra, list) and error.extra else None
-    if not isinstance(found, dict):
+    if not isinstance(found, dict) or found.get("message") == "'data'":  # the framework's word for an empty body
         return "The body is not the JSON object that this address takes."
     key, message = str(found.get("key") or ""), str(found.get("message", "")).rstrip(".")
     return f"{message}." if key in ("", "data") else f"{key}: {message}."

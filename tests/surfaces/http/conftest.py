@@ -23,6 +23,7 @@ NOTES = {
     "household/boiler.md": f"# Boiler\n\n{BOILER} It hangs in the cellar beside the washing machine.\n",
     "household/bins.md": "# Bins\n\nThe paper bins go out on Thursday evening.\n",
     "household/secret.md": f"# Hiding place\n\nThe spare key lies under the {SECRET}.\n",
+    "members/mira/kite.md": "# Kite\n\nMira wants a kite with a long tail.\n",
     "members/tom/diary.md": "# Diary\n\nTom likes the violet umbrella best.\n",
 }
 REPLIES = {
@@ -33,7 +34,8 @@ REPLIES = {
     "Where does the spare key lie?": f"!say The spare key lies under the {SECRET}.",
 }
 SURE, THOUGHT, SLOW, BROKEN, HIDDEN = REPLIES
-ENV = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+MODEL_KEY = "modelkeyagate"
+ENV = {**os.environ, "QUORRA_MODEL_KEY": MODEL_KEY, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 @dataclass

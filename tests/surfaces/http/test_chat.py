@@ -33,7 +33,7 @@ def test_an_answer_comes_whole_with_its_citation(service: Service) -> None:
     response = service.client.post("/chat", json={"message": SURE})
     answer = response.json()
     assert response.status_code == 200
-    assert set(answer) == {"outcome", "answer", "citations", "model", "timings"}
+    assert set(answer) == {"outcome", "answer", "citations", "model", "timings", "near"}
     assert answer["outcome"] == "answered"
     assert "1.4 bar" in answer["answer"]
     assert answer["citations"][0]["path"] == "household/boiler.md"

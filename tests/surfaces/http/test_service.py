@@ -4,13 +4,27 @@ import json
 import signal
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from quorra.surfaces.http import serve
 from quorra.surfaces.http.auth import Auth
-from tests.surfaces.http.conftest import HIDDEN, SECRET, Service, Start, new_home, quorra, ready, start
+from tests.surfaces.http.conftest import (
+    BROKEN,
+    HIDDEN,
+    MODEL_KEY,
+    SECRET,
+    Service,
+    Start,
+    new_home,
+    quorra,
+    ready,
+    start,
+)
+
+JSON = {"Content-Type": "application/json"}
 
 
 def test_search_gives_the_command_lines_object(service: Service) -> None:
@@ -76,22 +90,32 @@ def test_health_is_503_when_the_model_is_away(starts: Start) -> None:
         b'{"question": "x", "k": 0}',
         b'{"question": "x", "k": "many"}',
         b'{"question": "x", "mode": "magic"}',
+        b'{"question": "x", "window": "nowhere"}',
         b'{"question": "x", "qestion": "y"}',
         b'{"question": "\\ud800"}',
         b"[" * 100_000,
     ],
 )
 def test_bad_input_is_one_sentence_and_400(service: Service, body: bytes) -> None:
-    response = service.client.post("/search", content=body, headers={"Content-Type": "application/json"})
+    response = service.client.post("/search", content=body, headers=JSON)
     assert response.status_code == 400
     error = response.json()["error"]
-    assert error["code"] == "bad_input"
+    assert error["code"] in ("bad_input", "window")
     assert error["message"].endswith(".")
+    assert "'data'" not in error["message"]
     assert "Traceback" not in response.text
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", None])
+@pytest.mark.parametrize("path", ["/search", "/chat", "/chat/stream"])
+def test_what_a_web_page_may_send_unasked_is_415(service: Service, path: str, kind: str | None) -> None:
+    headers = {"Content-Type": kind} if kind else {}
+    response = service.client.post(path, content=b'{"question": "x", "message": "x"}', headers=headers)
+    assert (response.status_code, response.json()["error"]["code"]) == (415, "not_json")
+
+
 def test_a_body_too_large_is_413(service: Service) -> None:
-    response = service.client.post("/chat", content=b'{"message": "' + b"x" * (1 << 21) + b'"}')
+    response = service.client.post("/chat", content=b'{"message": "' + b"x" * (1 << 21) + b'"}', headers=JSON)
     assert (response.status_code, response.json()["error"]["code"]) == (413, "too_large")
 
 
@@ -107,9 +131,33 @@ def test_the_schema_names_every_address_and_loads_nothing_from_elsewhere(service
     assert response.headers["content-type"].startswith("application/vnd.oai.openapi")
 
 
+FACT = "factopalgarnet"
+
+
+@pytest.fixture
+def odd(service: Service) -> Iterator[None]:
+    """A page of facts and a note that can't be read well, both with something to hide."""
+    page, note = service.home / "facts" / "household.md", service.home / "vault" / "odd.md"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(f"# Facts\n\n- 2026-05-12 The safe opens with {FACT}.\n", encoding="utf-8")
+    note.write_bytes(f"---\ntitle: [{SECRET}\n: {{\n---\n# {SECRET}\n\n\xff {SECRET}\n".encode("latin-1"))
+    yield
+    page.unlink()
+    note.unlink()
+
+
+@pytest.mark.usefixtures("odd")
 def test_metrics_and_logs_count_without_a_word_of_text(service: Service) -> None:
+    assert FACT in service.client.post("/search", json={"question": FACT, "mode": "words"}).text
     service.client.post("/search", json={"question": SECRET})
     assert SECRET in service.client.post("/chat", json={"message": HIDDEN}).text
+    for message in (HIDDEN, f"{BROKEN} {SECRET}", BROKEN, f"!fail {SECRET}", f"What opens with {FACT}?"):
+        assert service.client.post("/chat/stream", json={"message": message}).text.count("event: done") <= 1
+    service.client.post("/chat", content=f'{{"message": "{SECRET}"'.encode(), headers=JSON)
+    service.client.post("/chat", content=SECRET.encode(), headers={"Content-Type": SECRET})
+    service.client.post("/search", json={"question": "x", "window": SECRET})
+    service.stranger.post("/chat", json={"message": SECRET}, headers={"Authorization": f"Bearer {SECRET}"})
+    service.client.request(SECRET.upper(), "/chat")
     service.client.get(f"/{SECRET}")
     service.client.get("/health", params={"word": SECRET})
     service.stranger.get("/", params={"token": SECRET})
@@ -117,9 +165,9 @@ def test_metrics_and_logs_count_without_a_word_of_text(service: Service) -> None
     told = service.client.get("/metrics").text
     log = service.log.read_text(encoding="utf-8")
     for text in (told, log):
-        assert SECRET not in text
-        assert "spare key" not in text
-        assert service.token not in text
+        assert SECRET not in text.lower()
+        for hidden in ("spare key", FACT, MODEL_KEY, service.token, service.client.headers["Authorization"][7:]):
+            assert hidden.lower() not in text.lower()
     assert 'quorra_http_request_duration_seconds_count{app_name="quorra",method="POST",path="/search"' in told
     lines = [json.loads(line) for line in log.splitlines()]
     assert {line["path"] for line in lines if line["event"] == "request"} <= {
