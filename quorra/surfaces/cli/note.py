@@ -65,7 +65,8 @@ def note(call: Call, path: str, source: Path | None, message: str | None, expect
 
 def written(done: "Written") -> Result:
     """Gives the outcome of a write in the form that every writing verb prints."""
-    lines = [f"{done.outcome}: {done.reason}" if done.reason else f"{done.outcome} as {done.commit}"]
+    told = " ".join(part for part in (done.reason, done.next) if part)
+    lines = [f"{done.outcome}: {told}" if told else f"{done.outcome} as {done.commit}"]
     lines += [f"  {issue.severity} {issue.code}, line {issue.line}: {issue.message}" for issue in done.issues]
     return Result(asdict(done), "\n".join(lines), AWAY if done.code == "busy" else DONE if done.commit else FAILED)
 

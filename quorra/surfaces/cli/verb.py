@@ -103,6 +103,9 @@ class Call:
         where = self.home if self.home is not None else settings.find(Path.cwd())
         home = Home.open(settings.read(where.absolute()), key=os.environ.get("QUORRA_MODEL_KEY", ""))
         self.after.callback(home.close)
+        if self.principal == OWNER:
+            for notice in home.notices():
+                self.say(notice)
         home.window(self.principal, None)  # who is not known here gets no further, whatever the verb
         yield home
 

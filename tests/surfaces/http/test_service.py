@@ -223,6 +223,7 @@ def test_an_interrupt_ends_it_at_once_and_well(starts: Start) -> None:
     start = time.monotonic()
     assert service.stop(signal.SIGINT) == 0
     assert time.monotonic() - start < 5
+    assert quorra(service.home, "sync", "--json").returncode == 0
     assert "Traceback" not in service.log.read_text(encoding="utf-8")
 
 
