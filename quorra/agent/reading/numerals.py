@@ -39,6 +39,11 @@ _HALVES = re.compile(
     rf"\s+(?P<unit>{group('span')})\b|\b(?:an?|one)\s+(?P<whole>{group('span')})\s+and\s+a\s+half\b",
     re.IGNORECASE,
 )
+_FRACTION = re.compile(
+    r"\b(?P<over>an?|one|two|three|four|\d)[\s-](?P<under>third|quarter|fifth|sixth|eighth|tenth)s?\b(?=\s+of\b|\W*$|\s+(?:is|are|was|were)\b)",
+    re.IGNORECASE,
+)
+_UNDER = {"third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
 _FIXED = {"twice": 2.0, "a couple of": 2.0, "half": 0.5, "a half": 0.5}
 _UNIT = re.compile(r"\s*-?\s*(?P<unit>[°%€£$]?\s?[A-Za-z²/°]*)")
 _MONEY = re.compile(r"[€£$]\s?$")
@@ -63,7 +68,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     """Reads all exact statements of a text, sorted by place."""
     found = list(moments(text))
     taken = [(one.start, one.end) for one in found]
-    for reader in (_codes, _halves, _ranges, _digits, _spelt, _ordinals):
+    for reader in (_codes, _halves, _fractions, _ranges, _digits, _spelt, _ordinals):
         for one in reader(text):
             if not any(start < one.end and one.start < end for start, end in taken):
                 found.append(one)
@@ -75,7 +80,7 @@ def _codes(text: str) -> Iterator[Quantity]:
     for match in _CODE.finditer(text):
         if _HYPHENATED.fullmatch(match[0]) and _rises(match[0]) and _unit(text, match.end())[0]:
             continue
-        if re.fullmatch(r"\d+[A-Za-z]+", match[0]) and match[0].lstrip("0123456789").lower() in units():
+        if match[0].lstrip("0123456789").lower() in units():
             continue
         folded = re.sub(r"[\s()]", "", match[0]).lower()
         yield Quantity("code", folded, match.start(), match.end(), match[0])
@@ -104,6 +109,14 @@ def _halves(text: str) -> Iterator[Quantity]:
         name = (match["whole"] or match["unit"]).lower()
         unit = units()[name].name if name in units() else ""
         yield Quantity("number", (value,), match.start(), match.end(), match[0], unit)
+
+
+def _fractions(text: str) -> Iterator[Quantity]:
+    for match in _FRACTION.finditer(text):
+        value = (number(match["over"].lower().replace("an", "a").replace("a", "one")) or 1) / _UNDER[
+            match["under"].lower()
+        ]
+        yield Quantity("number", (value,), match.start(), match.end(), match[0])
 
 
 def _digits(text: str) -> Iterator[Quantity]:

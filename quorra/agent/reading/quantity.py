@@ -1,7 +1,7 @@
 """What a sentence states exactly: numbers with units, dates, times, periods and identifiers."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, cast
 
@@ -75,6 +75,14 @@ class Quantity:
         if self.kind == "period" and self.text[:2].lower() in {"a ", "an"}:
             return "months" if self.value[1] == PERIODS["month"][1] else "duration"
         return self.kind
+
+    @property
+    def ends(self) -> "tuple[Quantity, ...]":
+        """Gives the two ends of a range, as “at least” and “at most”; none for what is no range."""
+        if self.kind != "number" or isinstance(self.value, str) or len(self.value) != 2:
+            return ()
+        low, high = self.value
+        return replace(self, value=(low,), bound="least"), replace(self, value=(high,), bound="most")
 
     @property
     def mark(self) -> str:
@@ -173,15 +181,24 @@ def _same_number(source: Quantity, draft: Quantity) -> bool:
 
 
 def _crosses(source: Quantity, draft: Quantity) -> bool:
-    """Lets ``a week`` stand for ``1 week`` and a plain year for a date's year."""
-    kinds = {source.kind, draft.kind}
-    if kinds == {"number", "period"}:
-        one, period = (source, draft) if source.kind == "number" else (draft, source)
-        base = PERIODS.get(one.unit)
-        return base is not None and one.value == (1.0,) and period.value == base
-    return False
+    """Lets ``a week`` stand for ``7 days``."""
+    lengths = [_length(one) for one in (source, draft)]
+    return {source.kind, draft.kind} == {"number", "period"} and lengths[0] is not None and lengths[0] == lengths[1]
 
 
+def _length(one: Quantity) -> tuple[str, float] | None:
+    """Gives how long a period or a duration is, in seconds or in months; None where it is neither."""
+    if one.kind == "period":
+        count, base = cast(tuple[float, float], one.value)
+        return ("months", count) if base == 4 else ("duration", count * _SECONDS[int(base)])
+    unit = unit_of(one.unit)
+    if unit.dimension not in {"months", "duration"} or len(one.value) != 1:
+        return None
+    return unit.dimension, float(one.value[0] or 0) * unit.factor
+
+
+_SECONDS = (1, 60, 3600, 86400)
+"""How many seconds a second, a minute, an hour and a day have: the bases of a period but the month."""
 PERIODS: dict[str, tuple[float, float]] = {
     "second": (1, 0), "minute": (1, 1), "hour": (1, 2), "day": (1, 3), "week": (7, 3), "fortnight": (14, 3),
     "month": (1, 4), "quarter": (3, 4), "year": (12, 4),

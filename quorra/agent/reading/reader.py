@@ -62,7 +62,7 @@ _IMPLIED: Mapping[str, frozenset[str]] = {
         "pressure": "pressur bar air inflat pump",
         "temperature": "temperatur degre heat hot warm cold cool",
         "count": "numb",
-        "money": "cost pric pay fee rent charg spend expens euro pound dollar money amount worth",
+        "money": "cost pric pay charg spend expens euro pound dollar money amount worth",
         "weight": "weight weigh heav kilo kilogram gram gramm",
         "rate": "fast speed quick bandwidth rat",
         "length": "length long height high tall wide width distanc deep depth far measur siz big dimens",

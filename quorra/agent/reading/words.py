@@ -60,6 +60,12 @@ def past() -> frozenset[str]:
 
 
 @cache
+def participles() -> frozenset[str]:
+    """Irregular past participles."""
+    return frozenset(line.split()[-1] for line in lines("irregular") if len(line.split()) > 1)
+
+
+@cache
 def stem(word: str) -> str:
     """Cuts an English word to a stem that its inflections share."""
     word = word.lower().replace("’", "'").removesuffix("'s").rstrip("'")
@@ -138,25 +144,29 @@ def _groups(name: str) -> dict[str, frozenset[str]]:
 @cache
 def contrasts() -> dict[str, frozenset[str]]:
     """Maps a word and its stem to the stems that say the opposite."""
+    return _sides("contrast", "converse")
+
+
+@cache
+def converses() -> dict[str, frozenset[str]]:
+    """Maps a stem to those that say the same from the other side: lend and borrow, before and after."""
+    return _sides("converse")
+
+
+def _sides(*names: str) -> dict[str, frozenset[str]]:
     against: dict[str, set[str]] = {}
-    for line in lines("contrast"):
+    for line in (line for name in names for line in lines(name)):
         left, right = ({stem(word) for word in side.split()} for side in line.split("|"))
-        for one in left:
-            against.setdefault(one, set()).update(right)
-        for one in right:
-            against.setdefault(one, set()).update(left)
+        for some, others in ((left, right), (right, left)):
+            for one in some:
+                against.setdefault(one, set()).update(others - some)
     return {one: frozenset(group) for one, group in against.items()}
 
 
 @cache
 def siblings() -> dict[str, frozenset[str]]:
     """Maps a stem to the other members of its kinds: colours, rooms, animals and the like."""
-    kin: dict[str, set[str]] = {}
-    for line in lines("kinds"):
-        stems = {stem(word) for word in line.split()}
-        for one in stems:
-            kin.setdefault(one, set()).update(stems - {one})
-    return {one: frozenset(group) for one, group in kin.items()}
+    return _groups("kinds")
 
 
 def content(text: str) -> list[Word]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from quorra.agent.reading.reader import Evidence, Nearness, Reading, read
-from quorra.agent.reading.words import Word, contrasts, empty, group, siblings
+from quorra.agent.reading.words import Word, contrasts, empty, group, light, siblings
 
 _PART = re.compile(
     r"\?\s+|,?\s+and\s+(?=(?:what|when|where|who|how|which|why|is|are|does|do|can|may|at|in|on|by)\b)|;\s+",
@@ -21,7 +21,7 @@ _MONEY = rf"\b(?:{group('money')})"
 _WHEN = rf"(?:^|[,.?!;:]\s+|\b(?:and|by|until|since|till)\s+)when\b|\bwhen (?:{group('aux')})\b"
 _WANTS = (
     (r"\bhow many\b", "count any"),
-    (rf"\bhow much\b(?=.*{_MONEY})|\bhow expensive\b|\bwhat\b.*\b(?:cost|price|fee|rent)", "money"),
+    (rf"\bhow much\b(?=.*{_MONEY})|\bhow expensive\b|\bwhat\b.*\b(?:cost|price|fee|rent)", "money share"),
     (rf"\bhow much\b(?!.*{_MONEY})", "any"),
     (r"\bpressure\b", "pressure"),
     (r"\btemperature\b|\bhow (?:hot|warm|cold)\b", "temperature"),
@@ -37,6 +37,7 @@ _WANTS = (
     (_WHEN, "date time weekday period duration months ordinal moment"),
     (rf"\bwhat is the number of\b|\b(?:{group('numbered')}) number\b|\bnumber plate\b", "code count"),
 )
+_WHO = re.compile(r"\b(?:who(?:m|se)?|which)\b", re.IGNORECASE)
 _MOMENT = re.compile(rf"\b(?:{group('moment')})\b", re.IGNORECASE)
 _PLAIN = {"date", "time", "weekday", "period", "ordinal", "code"}
 
@@ -73,12 +74,18 @@ def ask(question: str) -> Question:
 def _part(text: str, whole: str) -> Part:
     reading = read(text)
     keys = {word.stem: word for word in reading.content if word.stem not in empty()}
+    keys = keys or {word.stem: word for word in reading.content if word.stem not in light()}
     return Part(text, tuple(keys.values()), _wants(text) or _wants(whole), bool(_POLAR.match(whole or text)))
 
 
 def _wants(text: str) -> frozenset[str]:
     lowered = text.lower()
     return frozenset(name for pattern, names in _WANTS if re.search(pattern, lowered) for name in names.split())
+
+
+def person(text: str) -> bool:
+    """Tells whether a question asks who or which."""
+    return bool(_WHO.search(text))
 
 
 def missing(part: Part, carried: Evidence, near: Nearness) -> list[Word]:
@@ -107,6 +114,7 @@ def answers(part: Part, reading: Reading) -> bool:
     if not part.wants:
         return True
     kinds = {one.dimension for one in reading.quantities}
-    if "moment" in part.wants and _MOMENT.search(reading.text):
+    bounded = any(one.bound for one in reading.quantities)
+    if "moment" in part.wants and (bounded or _MOMENT.search(reading.text)):
         return True
     return bool(kinds & part.wants) or ("any" in part.wants and bool(kinds - _PLAIN))

@@ -31,7 +31,7 @@ _NOTHING = re.compile(
     r"|\bi (?:could not|couldn['’]t|cannot|can['’]t|did not|didn['’]t) find\b",
     re.IGNORECASE,
 )
-_YES = re.compile(r"^\s*(yes|no)\b[,.!:;–—-]?\s*", re.IGNORECASE)
+_YES = re.compile(r"^\s*(yes|no)\b(?:\s*[,.!:;–—-]+\s*|\s*$)", re.IGNORECASE)
 _JOINT = re.compile(
     r"(?:,\s*|\s+)(?:and|but|while|whereas|although|though|plus|then|so)\s+(?:then\s+|also\s+)?|;\s*|\s+[–—]\s+"
     r"|\s+(?=(?:because|since|due to|so that|in order to|as soon as|except|unless)\b)|,\s+",

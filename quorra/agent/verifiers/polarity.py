@@ -1,15 +1,14 @@
 """Whether two sentences say yes to the same thing: negation, opposites, quantifiers, modality, direction."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import known, read
-from quorra.agent.reading.words import Word, contrasts, group, members, past, stops, words
-from quorra.agent.verifiers import claims
+from quorra.agent.reading.words import contrasts, group, members, past, stops, words
+from quorra.agent.verifiers import claims, roles
 
 _NEGATOR = re.compile(rf"\b(?:{group('no')})\b", re.IGNORECASE)
 _NOT_ONLY = re.compile(r"\bnot (?:only|just)\b", re.IGNORECASE)
@@ -24,10 +23,19 @@ _STRONG = re.compile(
     rf"|,\s+(?=(?:{group('own')}|not|never|no|nothing|nobody|none|and|or|so)\b)",
     re.IGNORECASE,
 )
-_CLASSES = ("must", "may", "doubt", "only", "all", "some", "cause", "past", "future")
+_NONE_BUT = re.compile(r"\b(?:nobody|no one|nothing|none) (?:but|except)\b", re.IGNORECASE)
+_ALL_BUT = re.compile(r"\b(every(?:one|body|thing)) but\b", re.IGNORECASE)
+_ENDS = re.compile(r"\W*(?:$|[.,;:]|(?!(?:the|an?)\b)[a-z]+\b)")
+_CLASSES = ("must", "may", "doubt", "only", "all", "some", "cause", "past", "future", "before", "after", "during")
 _CLASS = {name: re.compile(rf"\b(?:{group(name)})\b", re.IGNORECASE) for name in _CLASSES}
 _EVERY = re.compile(r"\bevery\b", re.IGNORECASE)
-_OPPOSED = (("must", "may"), ("all", "some"), ("future", "past"))
+_OPPOSED = (
+    ("must", "may"),
+    ("all", "some"),
+    ("future", "past"),
+    ("before", "during"),
+    ("after", "during"),
+)
 _CONTRADICT = tuple(pair for one, other in _OPPOSED for pair in ((one, other), (other, one)))
 _WILL = re.compile(r"\b(?:will|going to)\b|['’]ll\b", re.IGNORECASE)
 
@@ -87,28 +95,47 @@ def classes(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def opposites(draft: list[Word], source: list[Word]) -> int:
+def opposites(draft: str, source: str) -> int:
     """Counts the draft's words whose opposite, but not themselves, the source has."""
-    ours, theirs = {word.stem for word in source}, {word.stem for word in draft}
-    count = 0
-    for word in draft:
-        plain = word.lower in stops() and word.lower not in members("directed")
-        if plain or known(word.stem, frozenset(ours)):
-            continue
-        against = contrasts().get(word.stem, frozenset()) & ours
-        count += bool(against - theirs)
-    return count
+    ours, theirs = _telling(draft), _telling(source)
+    said = [mark for mark in ours if not known(mark, theirs)]
+    return sum(bool((contrasts().get(mark, frozenset()) & theirs) - ours) for mark in said)
+
+
+def limited(text: str) -> bool:
+    """Tells whether a sentence says yes to some and no to the rest."""
+    return "only" in classes(text) or excepts(text)
+
+
+def _telling(text: str) -> frozenset[str]:
+    """Gives what may have an opposite: content words, words of direction, and “on” or “off” behind a verb."""
+    found, before = set(), ""
+    for word in words(text):
+        behind = _ENDS.match(text, word.end)
+        if word.lower in members("particle"):
+            if (before in members("phrasal") and behind) or word.lower in members("directed"):
+                found.add(word.lower)
+        elif word.lower not in stops() or word.lower in members("directed"):
+            found.add(word.stem)
+        before = word.stem
+    return frozenset(found)
+
+
+def _straight(text: str) -> str:
+    """Says “only” for “nobody but” and “except” for “everyone but”."""
+    return _ALL_BUT.sub(r"\1 except", _NONE_BUT.sub("only", text))
 
 
 def disagrees(draft: str, source: str) -> str | None:
     """Says in a few words how a draft's yes and no differ from its source's; None where they agree."""
-    if excepts(source) and not excepts(draft):
-        return "an exception is dropped"
+    draft, source = _straight(draft), _straight(source)
+    if excepts(source) != excepts(draft):
+        return "an exception is dropped or added"
     if bool(_NOT_ONLY.search(draft)) != bool(_NOT_ONLY.search(source)):
         return "it says the opposite"
-    turned = turned_round(draft, source)
-    if turned and not opposites(words(draft), words(source)):
+    if roles.turned(draft, source):
         return "it turns the relation round"
+    turned = roles.converse(draft, source)
     theirs = units(source)
     for unit in units(draft):
         if _against(unit, theirs, turned=turned):
@@ -121,7 +148,7 @@ def _against(unit: Unit, theirs: tuple[Unit, ...], *, turned: bool) -> bool:
     marks: list[str | Quantity] = [*unit.stems, *unit.quantities]
     said = [mark for mark in marks if any(other.holds(mark) for other in theirs)]
     near = [_nearest(unit.text, theirs)] if said else theirs
-    flips = opposites(words(unit.text), [word for other in near for word in words(other.text)])
+    flips = opposites(unit.text, near[0].text) or opposites(unit.text, " ".join(other.text for other in theirs))
     if flips % 2 and not turned:
         return unit.negative == any(other.negative for other in near)
     denied = [mark for mark in said if not any(other.holds(mark) for other in theirs if not other.negative)]
@@ -154,7 +181,7 @@ def _force(draft: str, source: str, unit: Unit) -> str | None:
     if "doubt" in near and "doubt" not in ours:
         return "a doubt is dropped"
     for name in ("only", "cause", "all"):
-        if name in ours and name not in theirs:
+        if name in ours and name not in theirs and not (name == "all" and excepts(source)):
             return f"“{name}” is added"
     return None
 
@@ -167,84 +194,3 @@ def _happened(text: str) -> bool:
             return True
         before = word.lower
     return False
-
-
-def turned_round(draft: str, source: str) -> bool:
-    """Tells whether two named things, the two sides of a comparison or two places have changed their parts."""
-    sides = _than(draft), _than(source)
-    if sides[0] and sides[1]:
-        (left, right), (ours, theirs) = sides[0], sides[1]
-        return bool((left & theirs) - ours) and bool((right & ours) - theirs)
-    if _exchanged(_roles(draft), _roles(source)):
-        return True
-    first, second = _order(draft, source), _order(source, draft)
-    if len(first) < 2 or first == second or sorted(first) != sorted(second):
-        return False
-    return _passive(draft) == _passive(source) and _alike(_between(draft, first), _between(source, second))
-
-
-def _alike(some: frozenset[str], others: frozenset[str]) -> bool:
-    return any(known(one, others) or contrasts().get(one, frozenset()) & others for one in some)
-
-
-def _exchanged(draft: Mapping[str, str], source: Mapping[str, str]) -> bool:
-    """Tells whether two words stand behind each other's prepositions."""
-    moved = [word for word in draft if word in source and draft[word] != source[word]]
-    return any(draft[one] == source[other] and draft[other] == source[one] for one, other in combinations(moved, 2))
-
-
-def _roles(text: str) -> dict[str, str]:
-    """Maps each content word to the preposition it stands behind."""
-    roles: dict[str, str] = {}
-    content = {word.start for word in read(text).content}
-    role, before, adjoining, end = "", "", False, 0
-    for word in words(text):
-        if any(mark in ",;:.()" for mark in text[end : word.start]):
-            role = ""
-        if word.start in content:
-            roles.setdefault(word.stem, role)
-            adjoining = True
-        elif word.lower in members("preposition") and not (adjoining and before in members("phrasal")):
-            role, adjoining = word.lower, False
-        elif adjoining or word.lower in members("join"):
-            role, adjoining = "", False
-        before, end = word.stem, word.end
-    return roles
-
-
-def _between(text: str, names: list[str]) -> frozenset[str]:
-    """Gives what stands between the first and the last of some names."""
-    places = [word.start for word in words(text) if word.lower.removesuffix("'s") in names]
-    inside = (word for word in read(text).content if places[0] < word.start < places[-1])
-    return frozenset(word.stem for word in inside if word.lower.removesuffix("'s") not in names)
-
-
-def _than(text: str) -> tuple[set[str], set[str]] | None:
-    left, than, right = text.partition(" than ")
-    if not than:
-        return None
-    return {w.stem for w in words(left) if w.lower not in stops()}, {
-        w.stem for w in words(right) if w.lower not in stops()
-    }
-
-
-def _order(text: str, other: str) -> list[str]:
-    """Lists the names of a text that another has too, in order."""
-    shared = {word.lower.removesuffix("'s") for word in read(other).content if word.capital}
-    named = [word.lower.removesuffix("'s") for word in read(text).content if word.capital]
-    return list(dict.fromkeys(name for name in named if name in shared))
-
-
-def _passive(text: str) -> bool:
-    return bool(re.search(r"\bby\s+(?:[a-z]+\s+)?[A-Z]", text))
-
-
-def sided(text: str, start: int) -> str:
-    """Tells whether what stands at ``start`` is where something begins or where it ends."""
-    before = [word.lower for word in words(text[:start])][-2:]
-    for name in reversed(before):
-        if name in members("from"):
-            return "from"
-        if name in members("to"):
-            return "to"
-    return ""

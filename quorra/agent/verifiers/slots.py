@@ -11,7 +11,8 @@ from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import Reading, known, read
 from quorra.agent.reading.words import Word, contrasts, group, siblings, words
 from quorra.agent.verifiers import claims
-from quorra.agent.verifiers.polarity import negative, sided
+from quorra.agent.verifiers.polarity import negative
+from quorra.agent.verifiers.roles import sided
 
 _CUT = re.compile(r"[,;:()/|–—]\s?|\.\s|\s(?:and|but|or|while|whereas|then|plus|versus)\s", re.IGNORECASE)
 _PREPOSITION = re.compile(r"\b(?:with|at|for|on|in|by|from|under|of|to|until)\b", re.IGNORECASE)
@@ -77,7 +78,7 @@ def misplaced(claim: Reading, source: Reading, question: Reading) -> str | None:
         if any(_swapped(one, other, claim, source, mine) for other in paired):
             return one.text
     for one, own, rival in () if negative(claim.text) else _opposed(claim, source):
-        if _apart(source.text, own, rival) and not _fits(own, [rival], source, _said(one, claim, source), asked):
+        if _apart(source.text, own, rival) and not _fits(own, [rival], source, _others(one, claim, source), asked):
             return one.text
     return None
 
@@ -122,6 +123,11 @@ def _said(one: Quantity, claim: Reading, source: Reading) -> frozenset[str]:
     start, end = _stretch(claim, one, same)
     own = tuple((at, mark) for at, mark in marks(claim) if start <= at < end and not one.start <= at < one.end)
     return _translated(own, claim, source)
+
+
+def _others(one: Quantity, claim: Reading, source: Reading) -> frozenset[str]:
+    """All that the claim says but one word."""
+    return _translated(tuple((at, mark) for at, mark in marks(claim) if at != one.start), claim, source)
 
 
 def _translated(said: _Marks, claim: Reading, source: Reading) -> frozenset[str]:
@@ -222,9 +228,11 @@ def _taken(here: list[str], there: list[str], said: frozenset[str], later: bool)
 
 
 def _side(claim: Reading, one: Quantity, source: Reading, own: Quantity) -> bool:
-    """Tells whether a time is where the source has it: at the beginning or at the end of something."""
-    sides = {sided(claim.text, one.start), sided(source.text, own.start)}
-    return sides != {"from", "to"}
+    """Tells whether a statement is where the source has it: what was left, what was reached, or how far it went."""
+    said, given = sided(claim.text, one.start), sided(source.text, own.start)
+    if given == "from" and any(sided(source.text, other.start) == "to" for other in source.quantities):
+        return said == "from"
+    return not said or not given or said == given
 
 
 def mixed(claim: Reading, source: Reading) -> bool:

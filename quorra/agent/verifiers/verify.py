@@ -6,20 +6,22 @@ attaches each number to the same words, and speaks of what was asked; where
 another sentence fits the question's own words better, the claim falls.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import Nearness, Reading, added, implied, known, read
 from quorra.agent.reading.sentences import Source
-from quorra.agent.reading.words import Word, contrasts, siblings, stem, words
-from quorra.agent.verifiers import about, claims, polarity, slots
+from quorra.agent.reading.words import Word, contrasts, group, stem, words
+from quorra.agent.verifiers import about, claims, polarity, roles, slots
 from quorra.agent.verifiers.about import Part
 from quorra.agent.verifiers.candidate import Candidate, candidates
 from quorra.agent.verifiers.claims import Claim
 from quorra.inference.protocol import Embedder
 
-_CLOSE = 0.8
+_ABOUT = re.compile(rf"(?P<name>[A-Z][\w’']+)\s+(?:{group('aux')}|{group('verb')}|\w+s|\w+ed)\b")
+_CLAUSE = re.compile(r"(?:[,;:.]|\band|\bbut)(?:\s+\w+)?\s+$")
 _ELSE = "the passage says it of something else"
 _MOST = 4
 
@@ -140,6 +142,8 @@ class Verifier:
 
     def _stated(self, each: Quantity, reading: Reading, one: Candidate) -> bool:
         """Tells whether the source states a quantity; a unit may be left out only where other words tell it."""
+        if each.text.lower() in one.source.about.lower() or _spanned(each, one.reading.quantities):
+            return True
         held = [other for other in one.reading.quantities if carries(other, each)]
         if each.kind != "number" or each.unit or any(not other.unit for other in held):
             return bool(held)
@@ -174,8 +178,10 @@ class Verifier:
 
     def _off(self, part: Part, reading: Reading, unknown: list[Word], one: Candidate) -> "_Fault | None":
         """Says why a claim does not answer one part of the question; None where it does."""
-        foreign = [word for word in unknown if word.capital or word.stem not in one.topic]
-        if not self._tolerable(part, reading, foreign, one):
+        foreign = [
+            word for word in unknown if word.stem in reading.keys and (word.capital or word.stem not in one.topic)
+        ]
+        if foreign:
             return _Fault(f"“{foreign[0].text}” is not in the passage", 3)
         said = [word for word in reading.content if word not in unknown]
         carried = added(one.alone, said)
@@ -184,27 +190,10 @@ class Verifier:
             return _Fault(f"the question asks about “{missed[0].text}”, that passage does not", _BESIDE)
         if not about.answers(part, reading):
             return _Fault("it does not hold the kind of answer that is asked for", _BESIDE)
+        if _stranger(part, reading):
+            return _Fault("it speaks of someone else than the question", _BESIDE)
         rival = self._better(part, missed, one)
         return _Fault(f"another passage speaks of “{rival}”", _BESIDE) if rival else None
-
-    def _tolerable(self, part: Part, reading: Reading, foreign: list[Word], one: Candidate) -> bool:
-        """A word of the question's, or one of the claim's own, may be new: no name, no kind, not what it speaks of."""
-        asked = {word.stem for word in part.keys}
-        strange = [word for word in foreign if word.stem in reading.keys]
-        if not strange:
-            return True
-        first = next((word for word in reading.content if word.stem in reading.keys), None)
-        if any(
-            word.capital or word.stem in siblings().keys() | contrasts().keys() or word is first for word in strange
-        ):
-            return False
-        if any(each.kind in {"number", "ordinal"} for each in reading.quantities):
-            return False
-        own = [word for word in strange if word.stem not in asked]
-        if len(own) > 1 or len(reading.content) < 4:
-            return not own
-        rows = self._near.vectors([reading.text, one.reading.text])
-        return not own or float(rows[0] @ rows[1]) >= _CLOSE
 
     def _better(self, part: Part, missed: list[Word], one: Candidate) -> str | None:
         """Finds a key word that this sentence lacks and that one with all its other key words has."""
@@ -221,8 +210,8 @@ class Verifier:
         """Tells whether a yes or no goes against what the sentence behind it says of the question."""
         claim, question = found[0].claim, self._question.reading.text
         flips = polarity.negative(question) + polarity.negative(claim)
-        flips += polarity.opposites(list(read(claim).content), list(read(question).content))
-        return (said == "yes") == bool(flips % 2)
+        flips += polarity.opposites(claim, question)
+        return not polarity.limited(claim) and (said == "yes") == bool(flips % 2)
 
 
 _BESIDE = 5
@@ -248,6 +237,25 @@ def _overlap(reading: Reading, one: Candidate) -> float:
         any(carries(other, each) for other in one.reading.quantities) for each in reading.quantities
     )
     return shared - 0.5 * one.whole
+
+
+def _stranger(part: Part, reading: Reading) -> bool:
+    """Tells whether the question asks about one name and the claim, in the same voice, is about another."""
+    asked = {word.stem for word in part.keys if word.capital and word.start > 0}
+    about_ = _ABOUT.match(reading.text)
+    alike = bool(roles.passives(part.text)) == bool(roles.passives(reading.text))
+    if not asked or about_ is None or not read(about_["name"]).content or not alike or about.person(part.text):
+        return False
+    return not {stem(about_["name"])} & read(part.text).stems and not any(
+        word.stem in asked for word in reading.content if _CLAUSE.search(reading.text[: word.start])
+    )
+
+
+def _spanned(each: Quantity, held: Sequence[Quantity]) -> bool:
+    """Tells whether a range is stated by its two ends, or one of its ends by the range."""
+    if len(each.ends) == 2:
+        return all(any(carries(other, end) for other in held) for end in each.ends)
+    return bool(each.bound) and any(carries(end, each) for other in held if len(other.ends) == 2 for end in other.ends)
 
 
 def _reaches(reading: Reading, one: Candidate) -> bool:
