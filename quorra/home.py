@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from quorra.access import window, writing
 from quorra.access.window import Window
 from quorra.access.writing import Written
-from quorra.ledger.change import Entry, Origin
+from quorra.ledger.change import Entry, Origin, Refused
 from quorra.ledger.ledger import Ledger
 from quorra.settings import Settings
 from quorra.state import database
@@ -43,13 +43,26 @@ class Home:
         self.settings = settings
         self.key = key
         self.cache = cache or settings.private / "cache"
+        self.unfinished: Refused | None = None
 
     @classmethod
     def open(cls, settings: Settings, *, key: str = "", cache: Path | None = None) -> "Home":
         """Opens a home and finishes what a killed process left half done."""
         home = cls(settings, key=key, cache=cache)
-        home.ledger.recover()
+        home.unfinished = home.ledger.recover()
         return home
+
+    def notices(self) -> list[str]:
+        """Says what a person should know of: edits that met one another, a commit that could not be finished."""
+        met = [
+            f"{path} holds an edit that met another one; take over what it says, then remove it."
+            for path in self.ledger.rescued
+        ]
+        left = self.unfinished
+        return [
+            *met,
+            *([f"A commit that was cut short is not finished yet: {left.reason} {left.next}"] if left else []),
+        ]
 
     def close(self) -> None:
         """Closes whatever was opened."""

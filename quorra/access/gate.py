@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
+from quorra.access.window import OWNER
 from quorra.ledger.change import ChangeSet, Outcome, Refused
 from quorra.ledger.ledger import Ledger
 from quorra.ledger.paths import Blocked, check, hidden
 from quorra.settings import FILE, OWN
 
-OWNER = "owner"
 FACTS = "facts"
+NAMED = "Name it from the vault's folder: household/boiler.md"
 
 
 def apply(change: ChangeSet, principal: str, ledger: Ledger) -> Outcome:
@@ -28,7 +29,7 @@ def writer(principal: str) -> Refused | None:
     if principal == OWNER:
         return None
     reason = f"{principal} may read but not write here; only the owner's changes are applied in this version."
-    return Refused("not_owner", reason)
+    return Refused("not_owner", reason, advice="Ask the owner to write it.")
 
 
 def _place(path: str, roots: tuple[str, ...]) -> Refused | None:
@@ -41,7 +42,7 @@ def _place(path: str, roots: tuple[str, ...]) -> Refused | None:
     if hidden(path):
         return Refused("hidden", f"{path} is hidden, and hidden files are neither notes nor facts.", path)
     if not any(not root or path.startswith(root + "/") for root in roots):
-        return Refused("outside", f"{path} lies outside the vault and the facts.", path)
+        return Refused("outside", f"{path} lies outside the vault and the facts.", path, NAMED)
     if "" in roots and parts[0] != FACTS and (parts[0] in OWN or path == FILE):
-        return Refused("outside", f"{path} belongs to Quorra's own folders, not to the vault.", path)
+        return Refused("outside", f"{path} belongs to Quorra's own folders, not to the vault.", path, NAMED)
     return None

@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 from quorra.access import gate
 from quorra.errors import QuorraError
 from quorra.ledger.change import Applied, ChangeSet, Edit, Origin, Outcome, Refused, Stale
+from quorra.ledger.paths import hidden
 from quorra.vault import parse
 from quorra.vault.library import Library
 from quorra.vault.note import Issue
+from quorra.vault.texts import complete
 
 
 class BadName(QuorraError):
@@ -16,7 +18,7 @@ class BadName(QuorraError):
     code = "bad_name"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name!r} can't be a note's path.", "Name it from the vault's folder: household/boiler.md")
+        super().__init__(f"{name!r} can't be a note's path.", gate.NAMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class Written:
     reason: str | None = None
     issues: tuple[Issue, ...] = ()
     code: str | None = None
+    next: str | None = None
 
 
 def note(library: Library, name: str, content: bytes, origin: Origin, expect: str | None) -> Written:
@@ -44,9 +47,16 @@ def note(library: Library, name: str, content: bytes, origin: Origin, expect: st
     name = _named(name)
     texts = library.texts
     path = texts.settings.inside(name)
-    issues = library.judge(parse.note(name, content))
+    places = texts.places()
+    issues = library.judge(parse.note(name, content), places)
     if any(issue.severity == "error" for issue in issues):
-        return Written("refused", reason=f"{name} has errors; nothing was written.", issues=issues)
+        return _told(
+            Refused("errors", f"{name} has errors; nothing was written.", name, "Mend them and try again."), issues
+        )
+    double = library.double(name, places)
+    if double:
+        reason = f"{name} differs from {double}, which is there already, by no more than case or Unicode form."
+        return _told(Refused("double", reason, name, "Spell it the same way, or choose another name."), issues)
     now = texts.disk(path)
     expected = (now[0] if now else None) if expect is None else expect or None
     subject = origin.reason or f"{'Change' if now else 'Add'} {name}"
@@ -59,13 +69,12 @@ def _told(done: Outcome, issues: tuple[Issue, ...]) -> Written:
         case Applied(commit):
             return Written("applied", commit=commit, issues=issues)
         case Refused(code, reason):
-            return Written("refused", reason=reason, issues=issues, code=code)
+            return Written("refused", reason=reason, issues=issues, code=code, next=done.next)
         case Stale(_, reason):
-            return Written("stale", reason=reason, issues=issues)
+            return Written("stale", reason=reason, issues=issues, code="stale", next=done.next)
 
 
 def _named(name: str) -> str:
-    parts = name.split("/")
-    if not name.isprintable() or any(not part or part.startswith(".") for part in parts):
+    if not name.isprintable() or hidden(name) or "" in name.split("/"):
         raise BadName(name)
-    return name if name.endswith(".md") else f"{name}.md"
+    return complete(name)

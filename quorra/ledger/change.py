@@ -72,11 +72,12 @@ class Refused:
     code: str
     reason: str
     path: str | None = None
+    advice: str = ""
 
     @property
     def next(self) -> str:
         """Says what to do about it."""
-        return NEXT.get(self.code, "")
+        return self.advice or NEXT.get(self.code, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,11 @@ class Stale:
 
     path: str
     reason: str
+
+    @property
+    def next(self) -> str:
+        """Says what to do about it."""
+        return "Read it again and make the change anew."
 
 
 Outcome = Applied | Refused | Stale

@@ -12,6 +12,7 @@ from quorra.ledger import message
 from quorra.ledger.change import Applied, ChangeSet, Edit, Entry, Origin, Outcome, Refused, Snapshot, Stale
 from quorra.ledger.paths import Blocked, visible
 from quorra.ledger.plan import Planner, distinct
+from quorra.ledger.plumbing.disk import Disk
 from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.publish import Publisher, Steps
@@ -65,6 +66,7 @@ class Ledger:
         self.steps = steps
         self._repo = Repository(root)
         self._watch = Watch(self._repo, roots, lambda: int(clock().timestamp() * 1e9))
+        self._files = Disk(self._repo.root, self._repo.disk.tray)
         self._lock = threading.RLock()
         self.rescued: list[str] = []
 
@@ -137,6 +139,14 @@ class Ledger:
     def snapshot(self) -> Snapshot:
         """Gives the head and every watched file that differs from it on disk; writes nothing."""
         return self._watch.take()
+
+    def disk(self, path: str) -> bytes | None:
+        """Reads a file as it is now, None where no regular file is; no link on the way is followed."""
+        try:
+            seen = self._files.read(path)
+        except Blocked:
+            return None
+        return seen.content if seen else None
 
     def head(self) -> str | None:
         """Gives the commit at the top, None before the first."""

@@ -1,6 +1,6 @@
 """A home's notes as a whole: one by name, now or then; all of them checked; their links both ways."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -9,7 +9,7 @@ from quorra.errors import QuorraError
 from quorra.ledger.change import Entry
 from quorra.vault import links, parse, validate
 from quorra.vault.note import Issue, Link, Note
-from quorra.vault.texts import Place, Texts
+from quorra.vault.texts import Place, Texts, complete, is_note, named
 
 _DEEPER = 10
 
@@ -100,7 +100,7 @@ class Library:
     def read(self, name: str, view: View) -> Read:
         """Reads a note as it is on disk, or at the revision behind ``@``; raises NoNote."""
         places = self.texts.places()
-        found = _named(name, places)
+        found = named(name, places)
         if found and view.sees(found):
             place = places[found]
             return Read(parse.note(found, self.texts.read(place)), place.commit, place.blob)
@@ -113,7 +113,7 @@ class Library:
         """Reads a note as it was; only what lies in the window today, too, is shown of the past."""
         commit = self.texts.ledger.resolve(revision)
         tree = self.texts.tree(commit)
-        for path in (name, f"{name}.md"):
+        for path in dict.fromkeys((name, complete(name))):
             blob = tree.get(self.texts.settings.inside(path))
             if blob and view.sees(path) and (view.whole or path in places):
                 return Read(parse.note(path, self.texts.ledger.blob(blob)), commit, blob)
@@ -123,7 +123,7 @@ class Library:
         """Gives the newest commits first, of one note or of all; of the past, only what the view shows."""
         ledger = self.texts.ledger
         if name is not None:
-            found = _named(name, self.texts.places()) or name
+            found = named(name, self.texts.places()) or name
             if not view.sees(found):
                 raise NoNote(name)
             return ledger.log(self.texts.settings.inside(found), limit, follow=view.whole)
@@ -135,17 +135,28 @@ class Library:
         names = [self.texts.settings.public(path) for path in self.texts.ledger.touched(commit)]
         return all(name is not None and view.sees(name) for name in names)
 
-    def judge(self, note: Note) -> tuple[Issue, ...]:
+    def judge(self, note: Note, places: Iterable[str]) -> tuple[Issue, ...]:
         """Gives the issues that a note would have if it lay in the vault now."""
-        names = links.Names([*self.texts.places(), note.path])
+        names = links.Names([*places, note.path])
         return tuple(validate.note(note, partial(_resolve, note.path, names)))
+
+    def double(self, name: str, places: Iterable[str]) -> str | None:
+        """Gives the file or folder that a new path would double but for case or Unicode form."""
+        parts = name.split("/")
+        for depth in range(1, len(parts) + 1):
+            wanted = "/".join(parts[:depth])
+            there = {"/".join(path.split("/")[:depth]) for path in places}
+            if wanted not in there:
+                folded = links.fold(wanted)
+                return min((other for other in there if links.fold(other) == folded), default=None)
+        return None
 
     def check(self, wanted: Sequence[str], view: View) -> Checked:
         """Validates the named notes, or all that may be seen; raises NoNote."""
         places = self.texts.places()
         names = links.Names(path for path in places if view.sees(path))
         chosen = [self._one(name, places, view) for name in wanted] or [
-            p for p in places if _is_note(p) and view.sees(p)
+            p for p in places if is_note(p) and view.sees(p)
         ]
         findings: list[Finding] = []
         dangling: list[Dangling] = []
@@ -163,7 +174,7 @@ class Library:
         wanted = self._one(name, places, view)
         out: list[Outgoing] = []
         incoming: list[Incoming] = []
-        for note in self._parsed(sorted(path for path in places if _is_note(path) and view.sees(path)), places):
+        for note in self._parsed(sorted(path for path in places if is_note(path) and view.sees(path)), places):
             for link in note.links:
                 target = links.resolve(link, note.path, names)
                 if note.path == wanted:
@@ -173,7 +184,7 @@ class Library:
         return tuple(out), tuple(incoming)
 
     def _one(self, name: str, places: dict[str, Place], view: View) -> str:
-        found = _named(name, places)
+        found = named(name, places)
         if not found or not view.sees(found):
             raise NoNote(name)
         return found
@@ -191,11 +202,3 @@ def _resolve(source: str, names: links.Names, link: Link) -> str | None:
 
 def _written(link: Link) -> str:
     return link.target + link.anchor
-
-
-def _named(name: str, places: dict[str, Place]) -> str | None:
-    return next((path for path in (name, f"{name}.md") if path in places), None)
-
-
-def _is_note(path: str) -> bool:
-    return path.endswith(".md")

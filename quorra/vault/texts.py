@@ -1,11 +1,14 @@
 """Files as they are on disk, by path and blob id, named as people name them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from quorra.ledger.change import Snapshot
 from quorra.ledger.ledger import Ledger, UnknownRevision
+from quorra.ledger.paths import hidden
 from quorra.settings import Settings
+
+ENDING = ".md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +48,8 @@ class Texts:
 
     def disk(self, path: str) -> tuple[str, bytes] | None:
         """Reads a file as it is now, with the blob id of just these bytes; None where there is none."""
-        file = self.settings.home / path
-        if file.is_symlink() or not file.is_file():
-            return None
-        try:
-            content = file.read_bytes()
-        except FileNotFoundError:
-            return None
-        return self.ledger.id_of(content), content
+        content = self.ledger.disk(path)
+        return None if content is None else (self.ledger.id_of(content), content)
 
     def behind(self, old: str | None, new: str | None) -> int:
         """Counts the commits that lead from ``old`` to ``new``."""
@@ -61,7 +58,7 @@ class Texts:
     def public(self, path: str) -> str | None:
         """Names a note as people see it; None for what is not searched."""
         name = self.settings.public(path)
-        return name if name and name.endswith(".md") and not hidden(path) else None
+        return name if name and is_note(name) and not hidden(path) else None
 
     def places(self) -> dict[str, Place]:
         """Maps the name of every file of vault and facts, attachments too, to where its text stands."""
@@ -88,6 +85,16 @@ class Texts:
         return now[1] if now else b""
 
 
-def hidden(path: str) -> bool:
-    """Tells whether a part of the path begins with a dot, as editors' own folders do."""
-    return path.startswith(".") or "/." in path
+def is_note(path: str) -> bool:
+    """Tells a note from an attachment."""
+    return path.endswith(ENDING)
+
+
+def complete(name: str) -> str:
+    """Gives a note's name with its ending, which may be left out."""
+    return name if is_note(name) else name + ENDING
+
+
+def named(name: str, there: Container[str]) -> str | None:
+    """Gives the file that a name means, written with or without the ending."""
+    return next((path for path in (name, name + ENDING) if path in there), None)
