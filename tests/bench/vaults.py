@@ -6,6 +6,7 @@ Usage: python -m tests.bench.vaults DIR NOTES [SEED]
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -65,6 +66,18 @@ def home(notes: int, seed: int = 7) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="quorra-bench-") as folder:
         root = Path(folder)
         write(root / "vault", notes, seed)
+        commit(root)
+        yield root
+
+
+@contextmanager
+def real(*names: str) -> Iterator[Path]:
+    """Makes a committed repository of some third-party vaults, of all without names, and removes it afterwards."""
+    with tempfile.TemporaryDirectory(prefix="quorra-bench-") as folder:
+        root = Path(folder)
+        for vault in sorted((SHARED / "vaults").iterdir()):
+            if vault.is_dir() and (vault.name in names or not names):
+                shutil.copytree(vault, root / "vault" / vault.name, ignore=shutil.ignore_patterns(".git"))
         commit(root)
         yield root
 

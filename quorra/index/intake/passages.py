@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from quorra.index.intake import terms
 from quorra.vault.note import Block, Note
 
-RECIPE = "1"
+RECIPE = "2"
 SIZE = 520
 TERSE = 6
 
@@ -58,7 +58,6 @@ class _Piece(NamedTuple):
     heading: int
     visible: str
     size: int
-    extras: str
     terse: bool
     start: int
     end: int
@@ -80,12 +79,16 @@ def cut(note: Note) -> Cut:
     first = ", ".join(filter(None, (note.title, day(note.date))))
     heads: dict[int, _Head] = {}
     passages: list[Passage] = []
-    bare = not any(_prose(group) for group in groups)
+    whole: list[str] = []
+    bare = not any(not piece.terse and piece.visible.strip() for group in groups for piece in group)
     for part, group in enumerate(groups or [()]):
         at = group[0].heading if group else -1
         head = heads.get(at) or heads.setdefault(at, _head(note, at, first))
-        passages.append(_passage(note, part, group, head, about if part == 0 else "", bare and part == 0))
-    return Cut(tuple(passages), _whole(note, groups, about))
+        visible = "\n".join([piece.visible for piece in group])
+        added = _added(visible)
+        whole += (visible, added)
+        passages.append(_passage(note, part, group, head, about if part == 0 else "", added, bare and part == 0))
+    return Cut(tuple(passages), "\n".join([*_top(note, about), *whole]))
 
 
 def size(text: str) -> int:
@@ -111,7 +114,7 @@ def _pieces(note: Note) -> Iterator[_Piece]:
         length = size(text)
         if length <= SIZE * 5 // 4:
             span = block.span
-            yield _Piece(block.heading, text, length, _added(text), terse, span.start, span.end, block.lines)
+            yield _Piece(block.heading, text, length, terse, span.start, span.end, block.lines)
         else:
             yield from _split(note, block, terse)
     yield from (_nothing(note, at) for at in empty)
@@ -120,7 +123,7 @@ def _pieces(note: Note) -> Iterator[_Piece]:
 def _nothing(note: Note, at: int) -> _Piece:
     """Makes the piece of a heading that has no text of its own."""
     heading = note.headings[at]
-    return _Piece(at, "", 0, "", False, heading.span.start, heading.span.end, (heading.line, heading.line))
+    return _Piece(at, "", 0, False, heading.span.start, heading.span.end, (heading.line, heading.line))
 
 
 def _added(text: str) -> str:
@@ -137,7 +140,7 @@ def _split(note: Note, block: Block, terse: bool) -> Iterator[_Piece]:
     for chunk in chunks:
         end = block.span.end if chunk is chunks[-1] else _reach(source, at, block.span.end, chunk)
         last = min(line + source.count("\n", at, max(at, end - 1)), block.lines[1])
-        yield _Piece(block.heading, chunk, size(chunk), _added(chunk), terse, at, end, (line, last))
+        yield _Piece(block.heading, chunk, size(chunk), terse, at, end, (line, last))
         line = min(line + source.count("\n", at, end), block.lines[1])
         at = end
 
@@ -206,7 +209,9 @@ def _head(note: Note, at: int, first: str) -> _Head:
     return _Head(" > ".join(trail), text, _added(text))
 
 
-def _passage(note: Note, part: int, group: Sequence[_Piece], head: _Head, about: str, bare: bool) -> Passage:
+def _passage(
+    note: Note, part: int, group: Sequence[_Piece], head: _Head, about: str, added: str, bare: bool
+) -> Passage:
     prose = _prose(group)
     embedded = ""
     rest = [piece.visible for piece in group if piece.terse or not prose]
@@ -214,8 +219,7 @@ def _passage(note: Note, part: int, group: Sequence[_Piece], head: _Head, about:
         embedded = f"{head.text}\n{prose}" if head.text and prose else head.text or prose
     else:
         rest.append(head.text)
-    rest += [piece.extras for piece in group if piece.extras]
-    rest += [note.date or "", head.extras]
+    rest += [added, note.date or "", head.extras]
     if about:
         rest += [about, _added(about)]
     lines, text = _source(note, group)
@@ -248,14 +252,11 @@ def _trail(note: Note, at: int) -> tuple[str, ...]:
     return tuple(reversed(trail))
 
 
-def _whole(note: Note, groups: Sequence[Sequence[_Piece]], about: str) -> str:
+def _top(note: Note, about: str) -> list[str]:
+    """Gives what a note says above its text: title, date, name, metadata, headings."""
     head = [note.title, day(note.date), note.date or "", about]
     head += [heading.text for heading in note.headings if heading.text != note.title]
-    texts = [*head, _added(" ".join(head))]
-    for group in groups:
-        for piece in group:
-            texts += (piece.visible, piece.extras)
-    return "\n".join(texts)
+    return [*head, _added(" ".join(head))]
 
 
 def _about(note: Note) -> str:

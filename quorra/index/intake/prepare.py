@@ -1,5 +1,6 @@
 """Turns texts into the rows that the index keeps; many of them on two cores."""
 
+import gc
 import pickle
 import subprocess
 import sys
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Text = tuple[str, str, str, bytes]
-_CHUNK = 50
+_CHUNK = 60
 _MANY = 300
 _CODE = str(Path(__file__).resolve().parents[3])
 _WORKER = (
@@ -70,6 +71,8 @@ class _Chunks:
             yield number, chunk
 
 
+# Not a pool of concurrent.futures: its worker outlives a parent that is killed, and begins by running the caller's
+# main module again. This one ends with the pipe, and knows nothing of its caller.
 def _beside(chunks: _Chunks, cache: Cache) -> dict[int, Prepared]:
     """Lets a second process prepare chunks; if it dies, this thread goes on without it."""
     done: dict[int, Prepared] = {}
@@ -94,6 +97,7 @@ def _sent(chunk: list[Text], there: IO[bytes], back: IO[bytes]) -> Prepared | No
 
 def serve(folder: str) -> None:
     """Prepares chunks from standard input until it ends: the second process's side."""
+    gc.disable()  # nothing that it makes goes in circles
     cache = Cache(Path(folder))
     while True:
         try:

@@ -56,7 +56,7 @@ _known = _Known()
 
 def extras(text: str) -> list[str]:
     """Gives the added words of a text: joined identifiers, signs spelled out, pairs of unspaced scripts."""
-    return list(chain.from_iterable(map(_known.__getitem__, text.split())))
+    return list(chain.from_iterable(filter(None, map(_known.__getitem__, text.split()))))
 
 
 def _added(token: str) -> Iterator[str]:
