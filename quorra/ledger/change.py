@@ -7,6 +7,7 @@ NEXT: Mapping[str, str] = {
     "busy": "Nothing is lost; try again in a moment.",
     "detached": "Switch to a branch with git switch, then try again.",
     "disk": "Make room or set the rights, then try again.",
+    "elsewhere": "Switch one of the two to another branch, then try again.",
     "empty": "Write a note first.",
     "filter": "Take the filter off that path in .gitattributes, or keep such files outside the vault.",
     "git": "Mend what git names, then try again.",

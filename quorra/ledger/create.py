@@ -1,9 +1,11 @@
 """Making a folder a ledger: what stands in the way, and the first commit."""
 
+import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from quorra.ledger.change import Applied, Origin, Outcome, Refused
@@ -139,20 +141,26 @@ def init(
     not know yet are taken in as they are, as the owner's own commit. Where there
     is history, nothing of the person's is touched. Raises GitFailed.
     """
-    refused = check(root)
+    refused = None if root.is_dir() else check(root)
     if refused is not None:
         return refused
-    fresh = not (root / ".git").exists()
-    outcome: Outcome = Refused("disk", f"{root} can't be written.")
     try:
-        outcome = _begin(root, files, owner, roots, origin, fresh)
+        root.mkdir(parents=True, exist_ok=True)
+        with _alone(root):
+            return check(root) or _begin(root, files, owner, roots, origin)
     except OSError as error:
-        outcome = Refused("disk", f"{error.filename or root}: {error.strerror}.")
+        return Refused("disk", f"{error.filename or root}: {error.strerror}.")
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """Holds a folder against every other process that would make a ledger of it."""
+    at = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(at, fcntl.LOCK_EX)
+        yield
     finally:
-        if fresh and not isinstance(outcome, Applied):
-            # A repository of ours without a commit would only stand in the way of the next try.
-            shutil.rmtree(root / ".git", ignore_errors=True)
-    return outcome
+        os.close(at)
 
 
 def _begin(
@@ -161,23 +169,25 @@ def _begin(
     owner: tuple[str, str],
     roots: tuple[str, ...],
     origin: Origin,
-    fresh: bool,
 ) -> Outcome:
     from git import GitCommandError, Repo
 
-    root.mkdir(parents=True, exist_ok=True)
-    if fresh:
-        try:
-            Repo.init(root, initial_branch="main").close()
-        except GitCommandError as error:
-            said = str(error.stderr).strip().removeprefix("stderr:").strip(" '\n")
-            return Refused("git", f"git can't make a repository in {root}: {said}")
-    ledger = Ledger(root, roots, owner)
+    fresh, done = not (root / ".git").exists(), False
     try:
-        _exclude(root, ledger)
-        return ledger.begin(files, origin)
+        if fresh:
+            Repo.init(root, initial_branch="main").close()
+        with closing(Ledger(root, roots, owner)) as ledger:
+            _exclude(root, ledger)
+            outcome = ledger.begin(files, origin)
+        done = isinstance(outcome, Applied)
+        return outcome
+    except GitCommandError as error:
+        said = str(error.stderr).strip().removeprefix("stderr:").strip(" '\n")
+        return Refused("git", f"git can't make a repository in {root}: {said}")
     finally:
-        ledger.close()
+        if fresh and not done:
+            # A repository of ours without a commit would only stand in the way of the next try.
+            shutil.rmtree(root / ".git", ignore_errors=True)
 
 
 def _exclude(root: Path, ledger: Ledger) -> None:

@@ -1,5 +1,6 @@
 """Making a home of every kind of folder, and the folders that are refused."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from quorra.ledger.change import Applied, Refused
 from quorra.ledger.create import check, endings, init
-from tests.ledger.places import ORIGIN, OWNER, git, repository, sound
+from tests.ledger.places import ORIGIN, OWNER, git, opened, repository, sound, write
 
 OURS = {"quorra.toml": b"[vault]\n", "facts/household.md": b"# Household\n"}
 
@@ -142,3 +143,35 @@ def test_lines_are_wanted_only_where_endings_would_be_converted(tmp_path: Path):
 def test_odd_folder_names(tmp_path: Path, name: str):
     assert isinstance(made(tmp_path / name), Applied)
     sound(tmp_path / name)
+
+
+def test_many_who_make_one_folder_a_home_make_one(tmp_path: Path):
+    root = tmp_path / "home"
+    root.mkdir()
+    (root / "n.md").write_bytes(b"n")
+    children = []
+    for _ in range(6):
+        ident = os.fork()
+        if ident == 0:
+            os._exit(0 if isinstance(made(root), Applied) else 1)
+        children.append(ident)
+    assert [os.waitpid(ident, 0)[1] for ident in children] == [0] * 6
+    assert git(root, "log", "--format=%an").split() == ["Quorra", "Mira"]
+    sound(root)
+
+
+def test_a_home_in_a_second_work_tree_commits_to_its_own_branch(tmp_path: Path):
+    base = repository(tmp_path / "base", {"a.md": b"a\n"})
+    root = tmp_path / "second"
+    git(base, "worktree", "add", "-q", str(root), "-b", "second")
+    assert isinstance(made(root), Applied)
+    assert (root / ".git").is_file()
+    ledger = opened(root)
+    assert isinstance(write(ledger, {"a.md": b"hers\n"}), Applied)
+    assert git(base, "rev-parse", "second").strip() == ledger.head()
+    assert git(base, "log", "--format=%s", "main").split() == ["start"]
+    assert [git(place, "status", "--porcelain") for place in (base, root)] == ["", ""]
+    git(root, "symbolic-ref", "HEAD", "refs/heads/main")
+    assert refusal(write(ledger, {"b.md": b"b\n"})) == "elsewhere"
+    assert refusal(write(opened(base), {"b.md": b"b\n"})) == "elsewhere"
+    assert git(base, "status", "--porcelain") == ""

@@ -119,7 +119,16 @@ class Repository:
         if branch is None:
             message = f"HEAD of {self.root} is detached, so no branch would hold the commit; switch to a branch first."
             raise Blocked("detached", "HEAD", message)
+        for file in self._others():
+            if file != self.folder / "HEAD" and file.read_text(errors="surrogateescape").strip() == f"ref: {branch}":
+                message = f"{branch} is checked out in another work tree too, whose files would fall behind ({file})."
+                raise Blocked("elsewhere", "HEAD", message)
         return branch
+
+    def _others(self) -> Iterator[Path]:
+        """Gives the HEAD of every work tree of this repository; there is only one as a rule."""
+        if (self.common / "worktrees").is_dir():
+            yield from (self.common / "HEAD", *self.common.glob("worktrees/*/HEAD"))
 
     def index(self) -> Entries | Sealed:
         """Reads the index as it is now."""
