@@ -18,9 +18,7 @@ from quorra.index.found import Found, Mode
 from quorra.index.intake import plan
 from quorra.index.intake.source import Source
 from quorra.index.search import Searcher
-from quorra.index.store import catalogue
 from quorra.index.store.cache import Cache
-from quorra.index.store.catalogue import Document
 from quorra.index.store.manifest import IndexBroken, Manifest
 from quorra.inference.protocol import Embedder
 from quorra.ledger.change import Snapshot
@@ -66,7 +64,7 @@ class Index:
         self.folder = folder
         self._source = source
         self._embedder = embedder
-        self._writer = catch_up.Writer(folder, Cache(cache), source, steps)
+        self.writer = catch_up.Writer(folder, Cache(cache), source, steps)
         self._beside = ThreadPoolExecutor(1, "quorra-catch-up")
         self._running: Future[None] | None = None
         self._starting = threading.Lock()
@@ -93,7 +91,7 @@ class Index:
     def _run(self, snapshot: Snapshot, wait: float | None, rebuild: bool) -> tuple[Manifest, int]:
         """Catches up, or builds the next batch; what can't be read of the index is made anew, once."""
         try:
-            return self._writer.run(snapshot, wait, rebuild)
+            return self.writer.run(snapshot, wait, rebuild)
         except (IndexBroken, RuntimeError) as error:
             metrics.count("index_broken_total")
             if rebuild:
@@ -113,16 +111,8 @@ class Index:
         embedder = self._embedder()
         if manifest.embedder == embedder.name and not manifest.pending:
             return _report(manifest, 0, 0, perf_counter() - start)
-        done = embedding.run(self._writer, manifest, embedder, seconds, progress)
+        done = embedding.run(self.writer, manifest, embedder, seconds, progress)
         return _report(done.manifest, done.embedded, done.reused, perf_counter() - start)
-
-    def compact(self) -> Report:
-        """Makes every table as a rebuild would make it, so that scores no longer show its history."""
-        start = perf_counter()
-        if self.manifest() is None:
-            self.catch_up()
-        manifest = embedding.tidy(self._writer, True)
-        return _report(manifest, 0, 0, perf_counter() - start)
 
     def search(
         self,
@@ -160,17 +150,12 @@ class Index:
 
     def manifest(self) -> Manifest | None:
         """Reads the last published manifest."""
-        return self._writer.manifest()
+        return self.writer.manifest()
 
     @property
     def tables(self) -> "Tables":
         """The LanceDB side, imported when first used."""
-        return self._writer.tables
-
-    def documents(self) -> list[Document]:
-        """Lists the notes that are indexed, ordered by path."""
-        manifest = self.manifest()
-        return catalogue.documents(self.folder / manifest.catalogue) if manifest and manifest.catalogue else []
+        return self.writer.tables
 
     def readable(self) -> bool:
         """Tells whether a published index can be opened and asked."""
@@ -202,7 +187,7 @@ class Index:
         manifest = self.manifest()
         if plan.current(manifest, snapshot):
             return
-        self._writer.load()  # what a cold process loads is not the catch-up's to wait for
+        self.writer.load()  # what a cold process loads is not the catch-up's to wait for
         with self._starting:
             if self._running is None or self._running.done():
                 self._running = self._beside.submit(self._follow, snapshot)

@@ -2,9 +2,10 @@
 
 Each side is scaled over its own best hundred notes and the two are summed.
 The question's vector then moves towards the best notes and meaning is judged
-again (feedback), and a note is lifted half the way to its nearest neighbours'
-score where that is above its own (smoothing; it lowers nobody, as the one
-right answer to a plain question has no neighbours). Where very few notes hold
+again (feedback, from notes close behind the best alone, as a plain question
+has one right answer and the rest would lead away from it), and a note is
+lifted half the way to its nearest neighbours' score where that is above its
+own (smoothing; it lowers nobody). Where very few notes hold
 every word of the question in one passage, somebody remembers that passage, and
 these notes get a bonus. Ties break by path and line.
 """
@@ -20,8 +21,9 @@ Address = tuple[str, int]
 
 POOL = 100
 WORDS = 0.5
-FEEDBACK = 0.75
+FEEDBACK = 0.4
 TEACHERS = 8
+CLOSE = 0.6
 LIFT = 0.5
 NEAR = 3
 WHOLE = 0.4
@@ -130,9 +132,10 @@ def fused(words: Mapping[str, float], field: Field, question: Vectors, share: fl
     first = _sum(words, field.near(question), share)
     means = field.means()
     at = {path: row for row, path in enumerate(field.paths)}
-    teachers = [at[path] for path in ordered(first) if path in at][:TEACHERS]
-    if not teachers:
+    nearest = [path for path in ordered(first) if path in at][:TEACHERS]
+    if not nearest:
         return first
+    teachers = [at[path] for path in nearest if first[path] >= CLOSE * first[nearest[0]]]
     moved = question + FEEDBACK * means[teachers].mean(axis=0)
     again = _sum(words, field.near(moved / np.linalg.norm(moved)), share)
     return _smoothed(again, at, means)

@@ -1,5 +1,6 @@
 """Searches the tables of a window and turns what it finds into hits."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,6 +24,10 @@ DEEP = 200
 _LONGEST = 2000
 _MANY = 3
 _EVERY = 40
+_EXACT = 0.4
+
+# Dates, versions, options and names of code: what vectors blur and words find.
+_CODE = re.compile(r"\d|[a-z][A-Z]|\w_\w|[A-Za-z]-[A-Z]|^-{1,2}\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,15 @@ class Question:
         """
         bare = terms.bare(self.text) if self.mode == "hybrid" else 0
         return {1: 0.5, 2: 0.3}.get(bare, 0.2)
+
+    @property
+    def share(self) -> float:
+        """Gives the words' part in a note's score: none where no word tells anything, more the more are exact."""
+        if not terms.telling(self.words):
+            return 0.0
+        tokens = [each for each in self.text.split() if terms.bare(each)]
+        exact = sum(_CODE.search(each) is not None for each in tokens)
+        return rank.WORDS + _EXACT * exact / max(1, len(tokens))
 
     @property
     def deep(self) -> int:
@@ -142,16 +156,13 @@ class Searcher:
         words = rank.by_words(found.whole, found.passages)
         if near is None or vector is None:
             return Scores(words, {}, words, found, ())
+        spots, meaning, floor = near.spots(vector), near.near(vector), question.floor
         if question.mode == "meaning":
-            spots, meaning = near.spots(vector), near.near(vector)
-            kept = {path: at for path, at in meaning.items() if at >= question.floor}
+            kept = {path: at for path, at in meaning.items() if at >= floor}
             return Scores({}, meaning, kept, found, spots)
-        spots, meaning = near.spots(vector), near.near(vector)
-        share = rank.WORDS if terms.telling(question.words) else 0.0
-        fused = rank.fused(words, near, vector, share)
+        fused = rank.fused(words, near, vector, question.share)
         for path, bonus in rank.remembered(found.every).items():
             fused[path] = fused.get(path, 0.0) + bonus
-        floor = question.floor
         kept = {path: at for path, at in fused.items() if path in words or meaning.get(path, -1.0) >= floor}
         kept |= {path: 0.0 for path in words if path not in kept}
         return Scores(words, meaning, kept, found, spots)

@@ -21,7 +21,7 @@ from quorra.index.index import Index
 from tests.bench import vaults
 from tests.bench.warm_query import KEPT, REAL
 from tests.conftest import SHARED
-from tests.index.place import contents
+from tests.index.place import compacted, contents
 
 
 def git(root: Path, *words: str) -> None:
@@ -106,7 +106,7 @@ def main(quick: bool) -> bool:
             if turn % 7 == 0:
                 index.catch_up()
         report = index.catch_up()
-        index.compact()
+        compacted(index)
         caught = contents(index)
         questions = asked(40 if quick else 200)
         first = answers(index, questions)
@@ -115,7 +115,7 @@ def main(quick: bool) -> bool:
         fresh.catch_up()
         if model:
             fresh.embed(seconds=0.0)
-            fresh.compact()
+            compacted(fresh)
         built = contents(fresh)
         second = answers(fresh, questions)
         notes = sum(1 for file in (root / "vault").rglob("*.md") if "/." not in str(file.relative_to(root)))

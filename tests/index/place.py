@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from quorra.access.window import Window
+from quorra.index import embedding
 from quorra.index.found import Found
 from quorra.index.index import Index
 from quorra.index.store import catalogue
@@ -86,6 +87,11 @@ class Place:
         """Closes what is open."""
         self.index.close()
         self.texts.ledger.close()
+
+
+def compacted(index: Index) -> None:
+    """Makes every table as a rebuild would make it, so that scores no longer show its history."""
+    embedding.tidy(index.writer, True)
 
 
 def contents(index: Index) -> dict[str, list[Any]]:

@@ -11,7 +11,7 @@ from quorra.access.window import Window
 from quorra.index.store import manifest as manifests
 from quorra.index.store.manifest import IndexBusy
 from quorra.inference.embed.minilm import MiniLM
-from tests.index.place import EVERYTHING, Place, contents
+from tests.index.place import EVERYTHING, Place, compacted, contents
 
 MODEL = MiniLM()
 NOTES = {
@@ -159,7 +159,7 @@ def test_a_reader_of_a_superseded_generation_goes_on(place: Place):
     for turn in range(3):
         place.write("household/cat.md", f"Turn {turn}.")
         place.index.catch_up()
-    place.index.compact()
+    compacted(place.index)
     place.index.catch_up(rebuild=True)
     assert table.search("sleeps", query_type="fts", fts_columns="words").to_arrow().num_rows == 1
     assert (place.root / ".quorra/index" / old.catalogue).exists()

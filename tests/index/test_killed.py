@@ -14,7 +14,7 @@ VICTIM = """
 import os, signal, sys
 from pathlib import Path
 from quorra.inference.embed.minilm import MiniLM
-from tests.index.place import Place
+from tests.index.place import Place, compacted
 root, verb, step, at = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
 left = [at]
 def steps(name):
@@ -24,7 +24,7 @@ def steps(name):
             os.kill(os.getpid(), signal.SIGKILL)
 model = MiniLM()
 place = Place(root, {}, lambda: model, steps)
-getattr(place.index, verb)()
+compacted(place.index) if verb == "compact" else getattr(place.index, verb)()
 """
 
 

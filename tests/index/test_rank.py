@@ -3,7 +3,9 @@
 import numpy as np
 
 from quorra.index import rank
+from quorra.index.intake import terms
 from quorra.index.rank import Field, Spot
+from quorra.index.search import Question
 
 
 def field(**notes: list[list[float]]) -> Field:
@@ -63,3 +65,22 @@ def test_a_passage_that_many_notes_hold_is_not_remembered():
     spots = [Spot(path, 0, 1.0, 0) for path in "abcd"]
     assert rank.remembered(spots[:2]) == {"a": rank.WHOLE, "b": rank.WHOLE}
     assert rank.remembered(spots) == {}
+
+
+def test_only_notes_close_to_the_best_move_the_question():
+    near = field(best=[[1, 0.2, 0]], other=[[0.3, 0, 1]], lure=[[0.5, 0, 0.9]], like=[[0.9, 0.5, 0]])
+    alone = rank.fused({"best": 9.0}, near, ASKED)
+    led = rank.fused({"best": 9.0, "other": 8.5}, near, ASKED)
+    assert rank.ordered(alone)[:2] == ["best", "like"]
+    assert led["lure"] > alone["lure"]
+
+
+def test_exact_words_count_for_more_and_empty_ones_for_nothing():
+    def share(text: str) -> float:
+        return Question(text, terms.asked(text), "hybrid", 10).share
+
+    assert share("where did we plant the apple tree") == rank.WORDS
+    assert share("what is it") == 0.0
+    named = [share(text) for text in ("the notes of 16 May 2025", "Get-ChildItem --force", "renew_all in 3.11")]
+    assert all(each > rank.WORDS for each in named)
+    assert share("how to start PowerShell again on Windows") < share("PowerShell")

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.index.place import Place, contents
+from tests.index.place import Place, compacted, contents
 
 NAMES = st.sampled_from(["a.md", "b.md", "deep/c.md", "o'brien.md", "members/mira/d.md", "日本.md"])
 TEXTS = st.sampled_from(
@@ -56,7 +56,7 @@ def test_catch_up_equals_rebuild(steps: list[tuple[str, ...]]):
         for step in steps:
             do(place, step)
         place.index.catch_up()
-        place.index.compact()
+        compacted(place.index)
         found = contents(place.index)
         scores = [_scores(place, question) for question in ("zebra", "yak late", "gnu")]
         place.index.catch_up(rebuild=True)
