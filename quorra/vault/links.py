@@ -12,7 +12,7 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from typing import Final, Literal
+from typing import Final
 
 from quorra.vault.note import Link
 
@@ -152,10 +152,3 @@ def _distance(file: str, folder: str) -> tuple[int, int, str]:
     pairs = enumerate(zip(left, right, strict=False))
     shared = next((at for at, (one, other) in pairs if one != other), min(len(left), len(right)))
     return len(left) + len(right) - 2 * shared, len(right), file
-
-
-def kind(result: str | None) -> Literal["dangling", "external", "self", "file"]:
-    """Names what a resolution found."""
-    if result is None:
-        return "dangling"
-    return "external" if result == EXTERNAL else "self" if result == SELF else "file"

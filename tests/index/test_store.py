@@ -24,6 +24,7 @@ def test_superseded_files_live_an_hour(tmp_path: Path):
     for number in (1, 2):
         (tmp_path / f"catalogue-{number}.duckdb").write_text("")
     now = Manifest("r", catalogue="catalogue-2.duckdb")
+    manifests.publish(tmp_path, now)
     old, mark = tmp_path / "catalogue-1.duckdb", tmp_path / "superseded/catalogue-1.duckdb"
     os.utime(old, (0, 0))
     manifests.sweep(tmp_path, now)

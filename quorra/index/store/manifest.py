@@ -173,8 +173,10 @@ def generation(folder: Path) -> int:
 def sweep(folder: Path, manifest: Manifest) -> None:
     """Removes catalogues and tables that were superseded more than an hour ago, and what dead writers left.
 
-    The lock must be held. An empty file under ``superseded`` keeps the time since when one is.
+    The lock must be held. An empty file under ``superseded`` keeps the time since when one is; now is when the
+    manifest was published.
     """
+    now = (folder / FILE).stat().st_mtime
     kept = {manifest.catalogue, *(f"{shelf.table}.lance" for shelf in manifest.shelves.values())}
     for file in (*folder.glob("catalogue-*.duckdb"), *folder.glob("tables/*.lance")):
         mark = folder / "superseded" / file.name
@@ -183,6 +185,6 @@ def sweep(folder: Path, manifest: Manifest) -> None:
         elif not mark.exists():
             mark.parent.mkdir(exist_ok=True)
             mark.touch()
-        elif time.time() - mark.stat().st_mtime > KEEP:
+        elif now - mark.stat().st_mtime > KEEP:
             shutil.rmtree(file) if file.is_dir() else file.unlink()
             mark.unlink()

@@ -100,7 +100,7 @@ def _prune(table: Any) -> None:
     old version that was superseded a second ago: the newest one of those born
     before the hour is kept with all that follow.
     """
-    now = datetime.now()
+    now = datetime.now()  # LanceDB asks for an age, and stamps versions by the same clock
     born = [each["timestamp"].replace(tzinfo=None) for each in table.list_versions()]
     old = [moment for moment in born if now - moment > timedelta(seconds=KEEP + _SLACK)]
     if len(old) > 1:
