@@ -13,7 +13,7 @@ NEXT: Mapping[str, str] = {
     "git": "Mend what git names, then try again.",
     "hidden": "Give it a name that does not begin with a dot.",
     "merging": "Finish or abort it with git, then try again.",
-    "nested": "Choose a folder that belongs to no other repository.",
+    "nested": "Choose that repository itself, or a folder outside it.",
     "network": "Choose a folder on a local disk.",
     "path": "Choose another path.",
     "shallow": "Fetch the rest with: git fetch --unshallow",

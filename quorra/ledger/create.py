@@ -39,7 +39,7 @@ def check(root: Path, mounts: str | None = None) -> Refused | None:
         return _check_repository(root)
     outer = _outer(root)
     if outer is not None:
-        return Refused("nested", f"{root} lies inside another repository, {outer}; make the home there or elsewhere.")
+        return Refused("nested", f"{root} lies inside another repository, {outer}.")
     if not root.is_dir():
         return None
     with tempfile.TemporaryDirectory() as spare:
@@ -84,9 +84,9 @@ def _check_repository(root: Path) -> Refused | None:
     try:
         git = repo.git
         if git.run("rev-parse", "--is-shallow-repository").strip() == b"true":
-            return Refused("shallow", f"{root} is a shallow clone; fetch the rest with: git fetch --unshallow")
+            return Refused("shallow", f"{root} is a shallow clone.")
         if git.run("config", "--bool", "core.sparseCheckout", good=(0, 1)).strip() == b"true":
-            return Refused("sparse", f"{root} is a sparse checkout; undo that with: git sparse-checkout disable")
+            return Refused("sparse", f"{root} is a sparse checkout.")
         links = [line for line in git.run("ls-files", "--stage", "-z").split(b"\0") if line.startswith(b"160000")]
         if links or (root / ".gitmodules").exists():
             return Refused("submodules", f"{root} has submodules, which a home can't hold.")

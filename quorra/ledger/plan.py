@@ -56,7 +56,7 @@ class Planner:
         raw = self.repo.objects.id_of(seen.content) if seen else None
         head, index = self.repo.objects.row(self.tree, path), self.index.row(path)
         if index and index.mode == "unmerged":
-            raise Blocked("unmerged", path, f"{path} has an unresolved merge conflict; resolve it first.")
+            raise Blocked("unmerged", path, f"{path} has an unresolved merge conflict.")
         for row in (head, index):
             if row and not row.regular:
                 raise Blocked("path", path, f"{path} is not a regular file in git.")

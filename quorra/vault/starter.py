@@ -70,10 +70,7 @@ def create(folder: Path, shipped: Path, origin: Origin, *, vault: str = "vault",
     if isinstance(done, Applied):
         notes.mkdir(parents=True, exist_ok=True)
         return Made(folder.resolve(), done.commit, notices)
-    raise Unfit(
-        done.reason.rstrip(".") + ".",
-        "Nothing of yours was changed. Mend that and try again, or choose another folder.",
-    )
+    raise Unfit(f"{done.reason.rstrip('.')}. Nothing of yours was changed.", done.next)
 
 
 def files(shipped: Path, wanted: Settings, owner: tuple[str, str], *, notes: bool) -> dict[str, bytes]:

@@ -114,10 +114,10 @@ class Repository:
         """Gives the branch; raises Blocked on a detached HEAD or in the middle of a merge or the like."""
         for name, what in UNDERWAY.items():
             if (self.folder / name).exists():
-                raise Blocked("merging", name, f"{what} is in progress in {self.root}; finish or abort it first.")
+                raise Blocked("merging", name, f"{what} is in progress in {self.root}.")
         branch = self.branch()
         if branch is None:
-            message = f"HEAD of {self.root} is detached, so no branch would hold the commit; switch to a branch first."
+            message = f"HEAD of {self.root} is detached, so no branch would hold the commit."
             raise Blocked("detached", "HEAD", message)
         for file in self._others():
             if file != self.folder / "HEAD" and file.read_text(errors="surrogateescape").strip() == f"ref: {branch}":
