@@ -98,7 +98,7 @@ class _Turn:
     def compose(self, writer: Writer, retries: int) -> Answer | None:
         """Lets the model write; None where nothing that it wrote stands."""
         with self.step("compose"):
-            verifier = Verifier(self.question, self.sources, self.embedder)
+            verifier = Verifier(self.question, self.sources)
             draft = composition.compose(self.question, self.hits, verifier, writer, retries)
         if draft.nothing and not draft.lines:
             return self._missed(self._quoted().nearest)

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from quorra.agent.reading.sentences import sources
 from quorra.agent.verifiers.verify import Bound, Unbound, Verifier
 from quorra.index.found import Found, Hit, Ranks
-from quorra.inference.protocol import Embedder
 
 BOILER = (
     "The boiler is an AX-20 with the serial number 88-1423. It runs at 1.5 bar when cold. "
@@ -41,12 +40,12 @@ def found(hits: Iterable[Hit] = HITS) -> Found:
     return Found("c" * 40, 0, 0, tuple(hits))
 
 
-def check(question: str, sentence: str, embedder: Embedder | None = None, before: str = "") -> list[Bound] | Unbound:
-    return Verifier(question, sources(HITS), embedder).check(sentence, before)
+def check(question: str, sentence: str, before: str = "") -> list[Bound] | Unbound:
+    return Verifier(question, sources(HITS)).check(sentence, before)
 
 
-def stands(question: str, sentence: str, embedder: Embedder | None = None) -> bool:
-    return isinstance(check(question, sentence, embedder), list)
+def stands(question: str, sentence: str) -> bool:
+    return isinstance(check(question, sentence), list)
 
 
 def bare(answer: str) -> str:

@@ -30,8 +30,8 @@ GLASS = "Can glass go in the paper bin?"
         ("Who lends whom the camera?", "Tom borrows the camera from Mira."),
     ],
 )
-def test_a_paraphrase_stands(question, truth, embedder):
-    assert stands(question, truth, embedder)
+def test_a_paraphrase_stands(question, truth):
+    assert stands(question, truth)
 
 
 @pytest.mark.parametrize(
@@ -56,40 +56,53 @@ def test_a_paraphrase_stands(question, truth, embedder):
         ("invented clause", PRESSURE, "The boiler runs at 1.5 bar when cold, and the pump was replaced last week."),
         ("invented cause", PRESSURE, "The boiler runs at 1.5 bar because the filter was changed."),
         ("merged", "When do the paper bins go out?", "Paper and glass bins go out every second Thursday."),
+        ("two numbers exchanged", REAR, "Its front tyres take 2.7 bar and the rear tyres 2.4 bar."),
+        ("a word near in meaning", "Who services the boiler?", "Brightwell Heating inspects the boiler each May."),
+        ("the end for the beginning", "When do we fly to Lisbon?", "We fly to Lisbon from 3 October 2026 on."),
+        ("another restriction", GLASS, "Never put glass in the paper bin unless it is clean."),
         ("nothing", PRESSURE, "Well, here you are."),
     ],
 )
-def test_a_lie_falls(rule, question, lie, embedder):
-    assert not stands(question, lie, embedder), rule
+def test_a_lie_falls(rule, question, lie):
+    assert not stands(question, lie), rule
 
 
-def test_a_joined_sentence_has_a_passage_for_each_part(embedder):
+def test_a_joined_sentence_has_a_passage_for_each_part():
     found = check(
         "When do the paper bins go out and who services the boiler?",
         "Paper bins go out every second Thursday, and Brightwell Heating services the boiler.",
-        embedder,
     )
     assert [HITS[one.source.hit].path for one in found] == ["household/bins.md", "household/boiler.md"]
 
 
-def test_parts_of_one_sentence_are_judged_together(embedder):
-    assert not stands("What does the van take?", "The front tyres take 2.7 bar and the rear tyres 2.4 bar.", embedder)
+def test_parts_of_one_sentence_are_judged_together():
+    assert not stands("What does the van take?", "The front tyres take 2.7 bar and the rear tyres 2.4 bar.")
 
 
-def test_a_pronoun_stands_for_the_sentence_before(embedder):
+def test_a_pronoun_stands_for_the_sentence_before():
     question = "What are the pressure of the boiler and of the van's front tyres?"
-    lie = check(question, "It takes 2.4 bar.", embedder, before="The boiler runs at 1.5 bar when cold.")
+    lie = check(question, "It takes 2.4 bar.", before="The boiler runs at 1.5 bar when cold.")
     assert isinstance(lie, Unbound)
 
 
-def test_the_reason_names_what_is_wrong(embedder):
-    assert "20 bar" in check(PRESSURE, "The boiler runs at 20 bar.", embedder).reason
-    assert check(FILTER, "Brightwell Heating services the boiler each May.", embedder).beside
+def test_the_reason_names_what_is_wrong():
+    assert "20 bar" in check(PRESSURE, "The boiler runs at 20 bar.").reason
+    assert check(FILTER, "Brightwell Heating services the boiler each May.").beside
 
 
-def test_it_needs_no_embedder():
-    assert stands(PRESSURE, "The boiler runs at 1.5 bar when cold.")
-    assert not stands(PRESSURE, "The boiler runs at 2.4 bar when cold.")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Der Kessel läuft kalt mit 1,5 bar.",
+        "La chaudière fonctionne à 1,5 bar à froid.",
+        "La caldera no funciona a 1,5 bar.",
+        "Kocioł pracuje przy ciśnieniu 2,4 bar.",
+        "ボイラーは冷えているとき1.5 barです。",
+        "Котёл не работает при 1,5 bar.",
+    ],
+)
+def test_an_answer_in_another_language_never_stands(answer):
+    assert not stands(PRESSURE, answer)
 
 
 SENTENCES = [one.plain for one in sources(HITS)]

@@ -58,13 +58,15 @@ _PAST = re.compile(
 _SHARE = {"half": 30, "quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25}
 _NOON = re.compile(r"\b(noon|midday|midnight)\b", re.IGNORECASE)
 _HALF = re.compile(r"\s*,?\s*(?:in the\s+|at\s+)(morning|afternoon|evening|night)\b", re.IGNORECASE)
-_SPANS = "day|night|week|fortnight|month|quarter|year|hour|minute"
+_PARTS = "morning|afternoon|evening|night"
+_SPANS = "day|week|fortnight|month|quarter|year|hour|minute"
 _MARKS = "|".join([*_DAYS, *_FULL])
 _PERIOD = re.compile(
     r"\b(?P<adverb>daily|nightly|weekly|fortnightly|bi-?weekly|monthly|quarterly|half-yearly|annually|annual|yearly|hourly)\b"
     rf"|\b(?:every|each|per|once\s+(?:an?|every|per)|an?|of\s+the|one)\s+(?P<unit>{_SPANS})\b(?!-)"
     rf"|\b(?:every|each)\s+(?P<skip>other|second|third|fourth|2nd|3rd)\s+(?P<of>{_SPANS}|{_MARKS})\b"
-    rf"|\b(?:every|each)\s+(?P<mark>{_MARKS}|morning|evening|afternoon)\b"
+    rf"|\b(?:every|each)\s+(?P<mark>{_MARKS})\b"
+    rf"|\b(?P<part>every|each)(?=\s+(?:{_PARTS})\b)"
     rf"|\bevery\s+(?P<count>\d+|[a-z]+(?:-[a-z]+)?)\s+(?P<many>{_SPANS})s\b",
     re.IGNORECASE,
 )
@@ -187,6 +189,8 @@ def _periods(text: str) -> Iterator[Quantity]:
 def _period(parts: dict[str, str]) -> tuple[float, float] | None:
     if "adverb" in parts:
         return _ADVERB[parts["adverb"].replace("bi-", "bi")]
+    if "part" in parts:
+        return (1, 3)
     if "mark" in parts:
         return _span(parts["mark"])
     if "skip" in parts:

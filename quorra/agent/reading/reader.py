@@ -113,7 +113,7 @@ def added(base: Evidence, said: Iterable[Word]) -> Evidence:
 class Nearness:
     """Tells whether one word may stand for another: same family, synonym, or close in meaning and no opposite."""
 
-    def __init__(self, embedder: Embedder | None) -> None:
+    def __init__(self, embedder: Embedder | None = None) -> None:
         self._embedder = embedder
         self._vectors: dict[str, Vectors] = {}
 
@@ -122,7 +122,7 @@ class Nearness:
         stems = frozenset(among.own)
         if known(word.stem, stems) or word.stem in among.around | among.implied:
             return True
-        return any(_family(word.stem, other) for other in among.around) or self._close(word, among, 0.0)
+        return any(_family(word.stem, other) for other in among.around) or self._close(word, among)
 
     def asks(self, word: Word, among: Evidence) -> bool:
         """Tells whether the evidence holds what a question means by a word."""
@@ -130,7 +130,7 @@ class Nearness:
             return True
         return bool(kin().get(word.stem, frozenset()) & (frozenset(among.own) | among.around))
 
-    def _close(self, word: Word, among: Evidence, ease: float) -> bool:
+    def _close(self, word: Word, among: Evidence) -> bool:
         if self._embedder is None or word.capital or len(word.lower) < 4 or word.stem in siblings():
             return False
         apart = contrasts().get(word.stem, frozenset())
@@ -138,7 +138,7 @@ class Nearness:
         if not others:
             return False
         rows = self.vectors([word.lower, *others])
-        return bool((rows[1:] @ rows[0]).max() >= _NEAR - ease)
+        return bool((rows[1:] @ rows[0]).max() >= _NEAR)
 
     def vectors(self, texts: list[str]) -> Vectors:
         """Embeds texts, each once."""

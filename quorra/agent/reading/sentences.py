@@ -11,7 +11,7 @@ _OPENS = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]|#{1,6} |\||>")
 _CLOSES = re.compile(r"#{1,6} |\|")
 _END = re.compile(r"(?<=[.!?…])[\"'”’)\]*_`]*\s+(?=[\"'“‘(\[*_`]*[A-Z0-9À-Þ`])")
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|approx|no|nr|dr|mr|mrs|ms|st|vs|ca|tel|min|max|incl|excl|fig|p|pp|a\.m|p\.m)|(?<![°\w&])(?-i:[A-Z]))\.[\"')]*\s*$",
+    r"(?:\b(?:e\.g|i\.e|etc|approx|no|nr|dr|mr|mrs|ms|st|vs|ca|tel|min|max|incl|excl|fig|p|pp|a\.m|p\.m)|(?<![°\w&-])(?-i:[A-Z]))\.[\"')]*\s*$",
     re.IGNORECASE,
 )
 _MARKER = re.compile(r"^[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?|>[ \t]?|#{1,6}[ \t]+)")

@@ -1,16 +1,18 @@
 """Whether two sentences say yes to the same thing: negation, opposites, quantifiers, modality, direction."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import known, read
-from quorra.agent.reading.words import contrasts, group, members, past, stops, words
+from quorra.agent.reading.words import contrasts, converses, group, members, past, siblings, stops, words
 from quorra.agent.verifiers import claims, roles
 
 _NEGATOR = re.compile(rf"\b(?:{group('no')})\b", re.IGNORECASE)
+_DENYING = re.compile(rf"\b(?:{group('no')})\s+(?:\w+\s+)?$", re.IGNORECASE)
 _NOT_ONLY = re.compile(r"\bnot (?:only|just)\b", re.IGNORECASE)
 _DENIED = re.compile(r"\b(?:not|never)\s+(?:\w+\s+)?\w+\W*$|\w+n['’]t\s+(?:\w+\s+)?\w+\W*$", re.IGNORECASE)
 _EXCEPTION = re.compile(rf"\b(?:{group('except')})\b", re.IGNORECASE)
@@ -26,10 +28,25 @@ _STRONG = re.compile(
 _NONE_BUT = re.compile(r"\b(?:nobody|no one|nothing|none) (?:but|except)\b", re.IGNORECASE)
 _ALL_BUT = re.compile(r"\b(every(?:one|body|thing)) but\b", re.IGNORECASE)
 _ENDS = re.compile(r"\W*(?:$|[.,;:]|(?!(?:the|an?)\b)[a-z]+\b)")
-_CLASSES = ("must", "may", "doubt", "only", "all", "some", "cause", "past", "future", "before", "after", "during")
+_CLASSES = (
+    "he",
+    "she",
+    "must",
+    "may",
+    "doubt",
+    "only",
+    "all",
+    "some",
+    "cause",
+    "past",
+    "future",
+    "before",
+    "after",
+    "during",
+)
 _CLASS = {name: re.compile(rf"\b(?:{group(name)})\b", re.IGNORECASE) for name in _CLASSES}
-_EVERY = re.compile(r"\bevery\b", re.IGNORECASE)
 _OPPOSED = (
+    ("he", "she"),
     ("must", "may"),
     ("all", "some"),
     ("future", "past"),
@@ -87,19 +104,54 @@ def excepts(text: str) -> bool:
 
 
 def classes(text: str) -> frozenset[str]:
-    """Names the kinds of modality, quantity, time and cause that a sentence speaks of."""
-    found = {name for name, pattern in _CLASS.items() if pattern.search(text)}
-    periods = [one for one in read(text).quantities if one.kind == "period"]
-    if any(not any(one.start <= match.start() < one.end for one in periods) for match in _EVERY.finditer(text)):
-        found.add("all")
-    return frozenset(found)
+    """Names the kinds of modality, quantity, time and cause that a sentence speaks of outside its exact statements."""
+    inside = [(one.start, one.end) for one in read(text).quantities]
+    return frozenset(
+        name
+        for name, pattern in _CLASS.items()
+        if any(not any(a <= match.start() < b for a, b in inside) for match in pattern.finditer(text))
+    )
 
 
 def opposites(draft: str, source: str) -> int:
     """Counts the draft's words whose opposite, but not themselves, the source has."""
     ours, theirs = _telling(draft), _telling(source)
+    everything = {word.stem for word in words(source)} | theirs
     said = [mark for mark in ours if not known(mark, theirs)]
-    return sum(bool((contrasts().get(mark, frozenset()) & theirs) - ours) for mark in said)
+    return sum(bool((contrasts().get(mark, frozenset()) & everything) - ours) for mark in said)
+
+
+def _relabelled(draft: str, source: str) -> bool:
+    """Tells whether a thing is called the opposite of what the source calls it, where neither denies it."""
+    theirs, held = _labels(source), {word.stem for word in words(source)}
+    return any(
+        (other, thing) in theirs
+        for label, thing in _labels(draft)
+        if label not in held
+        for other in contrasts().get(label, frozenset()) - converses().get(label, frozenset())
+    )
+
+
+def _labels(text: str) -> frozenset[tuple[str, str]]:
+    """Gives each word that is not denied with the one behind it."""
+    pairs = pairwise(words(text))
+    return frozenset((word.stem, after.stem) for word, after in pairs if not _DENYING.search(text[: word.start]))
+
+
+def _doubled(draft: str, source: str) -> bool:
+    """Tells whether a draft says a word again where the source has its opposite or its like."""
+    ours, theirs = (Counter(word.stem for word in words(text)) for text in (draft, source))
+    return any(
+        ours[mark] > theirs[mark] > 0 and any(theirs[other] > ours[other] for other in against)
+        for mark in ours
+        if (against := contrasts().get(mark, frozenset()) | siblings().get(mark, frozenset()))
+    )
+
+
+def _denial_dropped(draft: str, source: str) -> bool:
+    """Tells whether a draft that leaves out none of the source's words has one denial more or less."""
+    whole = read(source).stems <= read(draft).stems and not opposites(draft, source)
+    return whole and (_nays(draft) - _nays(source)) % 2 == 1
 
 
 def limited(text: str) -> bool:
@@ -135,6 +187,8 @@ def disagrees(draft: str, source: str) -> str | None:
         return "it says the opposite"
     if roles.turned(draft, source):
         return "it turns the relation round"
+    if _relabelled(draft, source) or _doubled(draft, source) or _denial_dropped(draft, source):
+        return "it says the opposite"
     turned = roles.converse(draft, source)
     theirs = units(source)
     for unit in units(draft):
@@ -148,9 +202,11 @@ def _against(unit: Unit, theirs: tuple[Unit, ...], *, turned: bool) -> bool:
     marks: list[str | Quantity] = [*unit.stems, *unit.quantities]
     said = [mark for mark in marks if any(other.holds(mark) for other in theirs)]
     near = [_nearest(unit.text, theirs)] if said else theirs
-    flips = opposites(unit.text, near[0].text) or opposites(unit.text, " ".join(other.text for other in theirs))
-    if flips % 2 and not turned:
-        return unit.negative == any(other.negative for other in near)
+    if opposites(unit.text, near[0].text) % 2 and not turned:
+        return unit.negative == near[0].negative
+    if opposites(unit.text, " ".join(other.text for other in theirs)) % 2 and not turned:
+        holding = next((other for other in theirs if opposites(unit.text, other.text) % 2), near[0])
+        return unit.negative == holding.negative
     denied = [mark for mark in said if not any(other.holds(mark) for other in theirs if not other.negative)]
     if not said:
         return unit.negative and not any(other.negative for other in theirs)
@@ -180,7 +236,7 @@ def _force(draft: str, source: str, unit: Unit) -> str | None:
         return "it is still to come, the source says it has happened"
     if "doubt" in near and "doubt" not in ours:
         return "a doubt is dropped"
-    for name in ("only", "cause", "all"):
+    for name in ("only", "cause", "all", "some"):
         if name in ours and name not in theirs and not (name == "all" and excepts(source)):
             return f"“{name}” is added"
     return None

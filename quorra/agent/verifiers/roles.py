@@ -89,7 +89,7 @@ def exchanged(draft: str, source: str) -> bool:
 
 def sided(text: str, start: int) -> str:
     """Tells whether what stands at ``start`` is where something begins, where it ends, or how far it went."""
-    before = [word.lower for word in words(re.split(r"[\d,;]", text[:start])[-1])][-2:]
+    before = _leading(text, start)
     if before[-1:] == ["by"]:
         return "by"
     for name in reversed(before):
@@ -97,6 +97,16 @@ def sided(text: str, start: int) -> str:
             if name in members(side):
                 return side
     return ""
+
+
+def bounded(text: str, start: int) -> bool:
+    """Tells whether what stands at ``start`` is said to be a beginning or an end by the word right before it."""
+    return bool(frozenset(_leading(text, start)[-1:]) & members("bounding"))
+
+
+def _leading(text: str, start: int) -> list[str]:
+    """Gives the two words before a place, as far as no number or comma lies between."""
+    return [word.lower for word in words(re.split(r"[\d,;]", text[:start])[-1])][-2:]
 
 
 def _row(text: str) -> list[tuple[str, bool]]:

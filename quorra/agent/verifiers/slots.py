@@ -12,7 +12,7 @@ from quorra.agent.reading.reader import Reading, known, read
 from quorra.agent.reading.words import Word, contrasts, group, siblings, words
 from quorra.agent.verifiers import claims
 from quorra.agent.verifiers.polarity import negative
-from quorra.agent.verifiers.roles import sided
+from quorra.agent.verifiers.roles import bounded, sided
 
 _CUT = re.compile(r"[,;:()/|–—]\s?|\.\s|\s(?:and|but|or|while|whereas|then|plus|versus)\s", re.IGNORECASE)
 _PREPOSITION = re.compile(r"\b(?:with|at|for|on|in|by|from|under|of|to|until)\b", re.IGNORECASE)
@@ -232,6 +232,8 @@ def _side(claim: Reading, one: Quantity, source: Reading, own: Quantity) -> bool
     said, given = sided(claim.text, one.start), sided(source.text, own.start)
     if given == "from" and any(sided(source.text, other.start) == "to" for other in source.quantities):
         return said == "from"
+    if not given and one.kind in {"date", "time", "weekday"}:
+        return not bounded(claim.text, one.start)
     return not said or not given or said == given
 
 

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import Nearness, Reading, added, implied, known, read
 from quorra.agent.reading.sentences import Source
-from quorra.agent.reading.words import Word, contrasts, group, stem, words
+from quorra.agent.reading.words import Word, contrasts, group, siblings, stem, words
 from quorra.agent.verifiers import about, claims, polarity, roles, slots
 from quorra.agent.verifiers.about import Part
 from quorra.agent.verifiers.candidate import Candidate, candidates
 from quorra.agent.verifiers.claims import Claim
-from quorra.inference.protocol import Embedder
 
 _ABOUT = re.compile(rf"(?P<name>[A-Z][\w’']+)\s+(?:{group('aux')}|{group('verb')}|\w+s|\w+ed)\b")
 _CLAUSE = re.compile(r"(?:[,;:.]|\band|\bbut)(?:\s+\w+)?\s+$")
@@ -50,10 +49,10 @@ class Unbound:
 class Verifier:
     """Checks drafts for one question against the sentences that were found for it."""
 
-    def __init__(self, question: str, sources: Sequence[Source], embedder: Embedder | None) -> None:
+    def __init__(self, question: str, sources: Sequence[Source]) -> None:
         self._question = about.ask(question)
         self._candidates = [one for source in sources if not source.heading for one in candidates(source)]
-        self._near = Nearness(embedder)
+        self._near = Nearness()
 
     def check(self, sentence: str, before: str = "") -> list[Bound] | Unbound:
         """Binds one sentence of a draft; ``before`` is the sentence that stands ahead of it."""
@@ -178,9 +177,7 @@ class Verifier:
 
     def _off(self, part: Part, reading: Reading, unknown: list[Word], one: Candidate) -> "_Fault | None":
         """Says why a claim does not answer one part of the question; None where it does."""
-        foreign = [
-            word for word in unknown if word.stem in reading.keys and (word.capital or word.stem not in one.topic)
-        ]
+        foreign = [word for word in unknown if _tells(word, reading) and (word.capital or word.stem not in one.topic)]
         if foreign:
             return _Fault(f"“{foreign[0].text}” is not in the passage", 3)
         said = [word for word in reading.content if word not in unknown]
@@ -279,6 +276,11 @@ def _repeated(reading: Reading, one: Candidate) -> list[Quantity]:
 def _named(name: str, one: Candidate) -> bool:
     here = {form.removesuffix("'s") for form in one.all.own.values()}
     return name in here or name in one.source.about.lower()
+
+
+def _tells(word: Word, reading: Reading) -> bool:
+    """Tells whether a word adds something: all but the light ones do, and of these the members of a kind."""
+    return word.stem in reading.keys or word.stem in siblings()
 
 
 def _turned(word: Word, one: Candidate) -> bool:
