@@ -1,9 +1,12 @@
 """The composition root: opens a home's rooms and hands one to the other; wiring, no logic."""
 
+import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from quorra.access import window, writing
@@ -42,7 +45,9 @@ class Home:
     def __init__(self, settings: Settings, *, key: str = "", cache: Path | None = None) -> None:
         self.settings = settings
         self.key = key
-        self.cache = cache or settings.private / "cache"
+        self.writable = _writable(settings)
+        self._spare: TemporaryDirectory[str] | None = None
+        self.cache = cache or (settings.private if self.writable else self.spare) / "cache"
         self.unfinished: Refused | None = None
 
     @classmethod
@@ -53,22 +58,30 @@ class Home:
         return home
 
     def notices(self) -> list[str]:
-        """Says what a person should know of: edits that met one another, a commit that could not be finished."""
-        met = [
+        """Says what a person should know of the home as it was found."""
+        told = [
             f"{path} holds an edit that met another one; take over what it says, then remove it."
             for path in self.ledger.rescued
         ]
-        left = self.unfinished
-        return [
-            *met,
-            *([f"A commit that was cut short is not finished yet: {left.reason} {left.next}"] if left else []),
-        ]
+        if self.unfinished:
+            told.append(f"A commit that was cut short waits: {self.unfinished.reason} {self.unfinished.next}")
+        if not self.writable:
+            told.append(f"{self.settings.home} can't be written: it can be asked, but nothing is changed or kept.")
+        return told
 
     def close(self) -> None:
         """Closes whatever was opened."""
         for name in ("index", "embedder", "model", "keys", "ledger"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
+        if self._spare:
+            self._spare.cleanup()
+
+    @property
+    def spare(self) -> Path:
+        """A folder for what this process alone derives from a home that can't be written."""
+        self._spare = self._spare or TemporaryDirectory(prefix="quorra-")
+        return Path(self._spare.name)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -112,7 +125,12 @@ class Home:
         """The derived side."""
         from quorra.index.index import Index
 
-        return Index(self.settings.private / "index", self.cache, self.texts, lambda: self.embedder)
+        folder = self.settings.private / "index"
+        if not self.writable:
+            kept, folder = folder, self.spare / "index"
+            if kept.is_dir():
+                shutil.copytree(kept, folder)
+        return Index(folder, self.cache, self.texts, lambda: self.embedder)
 
     @cached_property
     def keys(self) -> Keys:
@@ -203,3 +221,7 @@ class Home:
     def reachable(self) -> dict[str, bool]:
         """Really asks model, index and git whether they answer."""
         return {"model": self.model.reachable(), "index": self.index.readable(), "git": self.ledger.readable()}
+
+
+def _writable(settings: Settings) -> bool:
+    return os.access(settings.private if settings.private.is_dir() else settings.home, os.W_OK)

@@ -1,6 +1,10 @@
 """What a home tells of itself when it is opened."""
 
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import pytest
 
 from quorra import home as homes
 from quorra import settings
@@ -33,7 +37,7 @@ def test_a_home_tells_of_a_commit_that_it_can_not_finish(tmp_path: Path):
     lock.touch()
     home = Home.open(settings.read(root))
     (notice,) = home.notices()
-    assert "not finished yet" in notice
+    assert "cut short" in notice
     assert "index.lock" in notice
     home.close()
     lock.unlink()
@@ -41,3 +45,45 @@ def test_a_home_tells_of_a_commit_that_it_can_not_finish(tmp_path: Path):
     assert home.notices() == []
     assert opened(root).snapshot().dirty == {}
     home.close()
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> Iterator[Callable[[Path], Path]]:
+    """Shows a folder where nothing in it can be written."""
+    mounted: list[Path] = []
+
+    def close(root: Path) -> Path:
+        place = tmp_path / f"closed-{root.name}"
+        place.mkdir()
+        for words in (["--bind", str(root)], ["-o", "remount,bind,ro"]):
+            if subprocess.run(["mount", *words, str(place)], capture_output=True, check=False).returncode:
+                pytest.skip("nothing can be mounted here")
+            mounted.append(place)
+        return place
+
+    yield close
+    for place in dict.fromkeys(mounted):
+        subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_home_that_can_not_be_written_can_be_asked(tmp_path: Path, closed: Callable[[Path], Path], indexed: bool):
+    root = tmp_path / "home"
+    homes.create(root, empty=True)
+    (root / "vault").mkdir(exist_ok=True)
+    (root / "vault/boiler.md").write_bytes(b"# Boiler\n\nThe pressure of the boiler should be 1.5 bar.\n")
+    if indexed:
+        home = Home.open(settings.read(root))
+        home.sync()
+        home.close()
+    home = Home.open(settings.read(closed(root)))
+    assert ["can't be written" in notice for notice in home.notices()] == [True]
+    home.prepare(lambda _: None)
+    found = home.search("boiler pressure", window=home.window("owner", None))
+    assert [hit.path for hit in found.hits] == ["boiler.md"]
+    done = home.write("new", b"# New\n", principal="owner", surface="test")
+    assert (done.outcome, done.code) == ("refused", "disk")
+    spare = home.spare
+    home.close()
+    assert not spare.exists()
+    assert not (root / "vault/new.md").exists()
