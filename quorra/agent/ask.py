@@ -7,7 +7,7 @@ from textwrap import shorten
 from time import perf_counter
 
 from quorra import metrics
-from quorra.agent import composition, quotation
+from quorra.agent import composition, quotation, shown
 from quorra.agent.answer import Answer, Citation, Event, Outcome
 from quorra.agent.composition import Writer
 from quorra.agent.prompt import Prompts
@@ -17,7 +17,10 @@ from quorra.agent.verifiers.verify import Verifier
 from quorra.index.found import Found, Hit
 from quorra.inference.protocol import Chat, Embedder, ModelAway, Style
 
-_Carried = tuple[str, Sequence[tuple[Source, bool]]]
+_Span = tuple[int, int, int]
+"""A hit with the start and end of what is quoted from it."""
+_Line = tuple[str, Sequence[_Span], str]
+"""What is said, where it stands, and a block of code behind it."""
 _PARTS = 3
 
 
@@ -104,8 +107,8 @@ class _Turn:
             return self._missed(self._quoted().nearest)
         if draft.fault:
             return None
-        carried = [(line.text, [(one.source, one.whole) for one in line.bound]) for line in draft.lines]
-        return self._carried("answered", carried)
+        lines = [(line.text, [_span(one.source, one.whole) for one in line.bound], "") for line in draft.lines]
+        return self._carried("answered", lines)
 
     def quote(self) -> Answer:
         """Answers in the notes' own words, or says that there are none."""
@@ -113,7 +116,8 @@ class _Turn:
         quoted = self._quoted()
         if not quoted.chosen:
             return self._missed(quoted.nearest)
-        return self._carried("quoted", [(_flat(one.text), [(one, False)]) for one in quoted.chosen])
+        lines = [(one.text, [(one.hit, one.start, one.end)], one.block) for one in quoted.chosen]
+        return self._carried("quoted", lines)
 
     def away(self, error: ModelAway) -> Answer:
         """Says which model is away, and offers what was found."""
@@ -125,24 +129,31 @@ class _Turn:
             return quotation.choose(self.question, self.sources, self.hits, self.embedder)
 
     def _missed(self, nearest: Sequence[Source]) -> Answer:
-        near = tuple(_quote(at, one, False, self.hits) for at, one in enumerate(nearest, 1))
+        near = tuple(_quote(at, _span(one), self.hits) for at, one in enumerate(nearest, 1))
         text = "I found nothing in the notes that answers this."
         if near:
             text += " The nearest I have, which may be about something else:"
-            text += "".join(f"\n- {shorten(one.quote, 160, placeholder=' …')} ({one.path})" for one in near)
+            text += "".join(
+                f"\n- {shorten(shown.visible(one.quote), 160, placeholder=' …')} ({one.path})" for one in near
+            )
         self.emit(Event("token", text))
         return self._served("not_found", text, near=near)
 
-    def _carried(self, outcome: Outcome, lines: Sequence[_Carried]) -> Answer:
+    def _carried(self, outcome: Outcome, lines: Sequence[_Line]) -> Answer:
         """Serves sentences, a mark behind each for every passage that carries a part of it."""
-        numbers: dict[tuple[Source, bool], int] = {}
-        texts = []
-        for text, carried in lines:
-            marks = [numbers.setdefault(one, len(numbers) + 1) for one in dict.fromkeys(carried)]
-            texts.append(f"{text} {''.join(f'[{number}]' for number in marks)}")
-            self.emit(Event("token", texts[-1] if len(texts) == 1 else f" {texts[-1]}"))
-        cited = tuple(_quote(number, source, whole, self.hits) for (source, whole), number in numbers.items())
-        return self._served(outcome, " ".join(texts), citations=cited)
+        numbers: dict[_Span, int] = {}
+        said = ""
+        for text, spans, block in lines:
+            marks = [numbers.setdefault(one, len(numbers) + 1) for one in dict.fromkeys(spans)]
+            line = f"{text} {''.join(f'[{number}]' for number in marks)}"
+            if block:
+                line += f"\n\n{block}\n"
+            if said and not said.endswith("\n"):
+                line = f" {line}"
+            said += line
+            self.emit(Event("token", line))
+        cited = tuple(_quote(number, span, self.hits) for span, number in numbers.items())
+        return self._served(outcome, said.rstrip("\n"), citations=cited)
 
     def _served(
         self, outcome: Outcome, text: str, citations: tuple[Citation, ...] = (), near: tuple[Citation, ...] = ()
@@ -151,17 +162,15 @@ class _Turn:
         return Answer(outcome, text, citations, self.chat.name, self.timings, near)
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+def _span(source: Source, whole: bool = False) -> _Span:
+    """Gives where a sentence stands, from the one above it on where that is needed to understand it."""
+    return source.hit, source.above if whole else source.at, source.at + len(source.text)
 
 
-def _quote(number: int, source: Source, whole: bool, hits: Sequence[Hit]) -> Citation:
-    """Cites a sentence, from the one above it on where that is needed to understand it."""
-    hit = hits[source.hit]
-    start = source.above if whole else source.at
-    text = hit.text[start : source.at + len(source.text)]
-    first = hit.lines[0] + hit.text.count("\n", 0, start)
-    return _citation(number, hit, text, (first, source.lines[1]))
+def _quote(number: int, span: _Span, hits: Sequence[Hit]) -> Citation:
+    hit, text = hits[span[0]], hits[span[0]].text[span[1] : span[2]]
+    first = hit.lines[0] + hit.text.count("\n", 0, span[1])
+    return _citation(number, hit, text, (first, first + text.count("\n")))
 
 
 def _citation(number: int, hit: Hit, text: str, lines: tuple[int, int]) -> Citation:

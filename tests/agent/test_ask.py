@@ -126,7 +126,7 @@ def test_a_name_that_no_passage_knows_is_not_found(home, script):
 def test_quotation_is_verbatim(home, script):
     got = put(home, "What pressure do the van's rear tyres need?", script({}, style="quotation"))
     assert got.outcome == "quoted"
-    assert got.answer.startswith("Its front tyres take 2.4 bar and the rear tyres 2.7 bar.")
+    assert got.answer.startswith("The van is blue. Its front tyres take 2.4 bar and the rear tyres 2.7 bar.")
 
 
 def test_style_overrides_what_the_model_declares(home, script):
