@@ -84,6 +84,10 @@ _IMPLIED: Mapping[str, frozenset[str]] = {
 }
 
 
+_DEEDS = frozenset(["pay", "charg", "spend", "tak", "wait", "consum"])
+"""What an amount may be told with, though it does not tell that it was done."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What may cover a word; only a sentence's own words have synonyms.
@@ -126,7 +130,7 @@ class Nearness:
 
     def asks(self, word: Word, among: Evidence) -> bool:
         """Tells whether the evidence holds what a question means by a word."""
-        if self.says(word, among):
+        if self.says(word, replace(among, implied=among.implied - _DEEDS)):
             return True
         return bool(kin().get(word.stem, frozenset()) & (frozenset(among.own) | among.around))
 

@@ -53,7 +53,6 @@ class Source:
     above: int = 0
     anaphoric: bool = False
     heading: bool = False
-    opening: str = ""
 
 
 @cache
@@ -122,7 +121,7 @@ def sources(hits: Sequence[Hit]) -> list[Source]:
 
 def _sources(index: int, hit: Hit) -> Iterator[Source]:
     about = f"{hit.title} | {hit.heading} | {_name(hit.path)}"
-    before, above, back, opening = "", 0, 0, ""
+    before, above, back = "", 0, 0
     for start, end in spans(hit.text):
         text = hit.text[start:end]
         clean = plain(text)
@@ -130,8 +129,7 @@ def _sources(index: int, hit: Hit) -> Iterator[Source]:
         lines = (first, first + text.count("\n"))
         heading = text.startswith("#")
         leans = bool(before) and bool(_PRONOUN.search(_FIRST.split(clean, maxsplit=1)[0]))
-        yield Source(index, start, text, clean, lines, about, before, above, leans, heading, opening)
-        opening = opening or ("" if heading else clean)
+        yield Source(index, start, text, clean, lines, about, before, above, leans, heading)
         if heading:
             before, back = "", 0
         elif leans and back < _BACK:

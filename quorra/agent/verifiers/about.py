@@ -29,7 +29,7 @@ _WANTS = (
     (r"\bhow (?:tall|high|wide|deep|far)\b", "length"),
     (r"\bhow big\b", "length area volume data"),
     (r"\bhow long\b", "duration months length date period"),
-    (r"\bhow often\b|\bhow frequently\b", "period count weekday"),
+    (r"\bhow often\b|\bhow frequently\b", "period count weekday ordinal"),
     (r"\bhow old\b", "months date"),
     (r"\b(?:what|which) time\b", "time"),
     (r"\b(?:what|which) (?:week)?day\b|\bon which day\b", "weekday date"),

@@ -12,9 +12,8 @@ class Candidate:
     """What may carry a claim: ``reading`` is the text looked at, ``own`` the sentence alone.
 
     ``all`` is every word that a reader knows there, ``alone`` without the sentence
-    above, which ``whole`` tells belongs to it. ``topic`` is what the passage speaks of
-    from its first sentence on. ``subject`` is what the sentence
-    itself names as its subject.
+    above, which ``whole`` tells belongs to it. ``subject`` is what the sentence itself
+    names as its subject.
     """
 
     source: Source
@@ -24,17 +23,15 @@ class Candidate:
     alone: Evidence
     whole: bool
     subject: frozenset[str]
-    topic: frozenset[str]
 
 
 def candidates(source: Source) -> list[Candidate]:
     """Gives a sentence alone, and after the one above it where it leans on that."""
     own, around = read(source.plain), read(source.about)
     subject = frozenset() if claims.leans(source.plain) or claims.orders(source.plain) else claims.subject(source.plain)
-    topic = claims.subject(source.opening) if source.opening and not claims.orders(source.opening) else frozenset()
     alone = evidence([own], around)
-    found = [Candidate(source, own, own, alone, alone, False, subject, topic)]
+    found = [Candidate(source, own, own, alone, alone, False, subject)]
     if source.anaphoric:
         both = read(f"{source.before} {source.plain}")
-        found.append(Candidate(source, both, own, evidence([both], around), alone, True, frozenset(), topic))
+        found.append(Candidate(source, both, own, evidence([both], around), alone, True, frozenset()))
     return found

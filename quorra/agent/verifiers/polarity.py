@@ -20,7 +20,7 @@ _PRONOUN = re.compile(
     r"\W*(?:(?:and|but|so|because|since|as|if|when)\s+)?(it|they|those|these|that|he|she|them)\b", re.IGNORECASE
 )
 _STRONG = re.compile(
-    rf"[;()—–]|:\s|\.\s|\b(?:{group('turn')})\b"
+    rf"[;()—–]|:\s|\.\s+(?-i:(?=[A-Z]))|\b(?:{group('turn')})\b"
     rf"|,?\s+\b(?:and|then)\b(?=\s+(?:\w+\s+){{0,3}}?(?:{group('aux')}|not|never|no|\w+n['’]t)\b)"
     rf"|,\s+(?=(?:{group('own')}|not|never|no|nothing|nobody|none|and|or|so)\b)",
     re.IGNORECASE,
@@ -121,7 +121,7 @@ def opposites(draft: str, source: str) -> int:
     return sum(bool((contrasts().get(mark, frozenset()) & everything) - ours) for mark in said)
 
 
-def _relabelled(draft: str, source: str) -> bool:
+def relabelled(draft: str, source: str) -> bool:
     """Tells whether a thing is called the opposite of what the source calls it, where neither denies it."""
     theirs, held = _labels(source), {word.stem for word in words(source)}
     return any(
@@ -185,9 +185,7 @@ def disagrees(draft: str, source: str) -> str | None:
         return "an exception is dropped or added"
     if bool(_NOT_ONLY.search(draft)) != bool(_NOT_ONLY.search(source)):
         return "it says the opposite"
-    if roles.turned(draft, source):
-        return "it turns the relation round"
-    if _relabelled(draft, source) or _doubled(draft, source) or _denial_dropped(draft, source):
+    if relabelled(draft, source) or _doubled(draft, source) or _denial_dropped(draft, source):
         return "it says the opposite"
     turned = roles.converse(draft, source)
     theirs = units(source)

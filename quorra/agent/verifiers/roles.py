@@ -3,28 +3,51 @@
 import re
 from itertools import combinations
 
+from quorra.agent.reading.quantity import NUMERALS
 from quorra.agent.reading.reader import known, read
-from quorra.agent.reading.words import Word, contrasts, converses, light, members, participles, words
+from quorra.agent.reading.words import Word, contrasts, converses, light, members, participles, stops, words
 
 _BE = re.compile(r"(?:is|are|was|were|be|been|being|gets?|got)", re.IGNORECASE)
 _REACH = 4
 """How many words behind “be” its participle may stand."""
-_AGENT = re.compile(r"\bby (?:the |our |an? )?[A-Z]")
 _SURNAME = re.compile(r"(?P<first>[A-Z][\w'’-]*)\.?(?:\s+&)?\s+$")
+_BY = re.compile(rf"\bby\b(?!\s+(?:\d|(?:{'|'.join(NUMERALS)})\b))", re.IGNORECASE)
 _NEARER = 2
 """How many words more must stand in order once two are exchanged, for the draft to be the source with these swapped."""
 
 
 def turned(draft: str, source: str) -> bool:
     """Tells whether a draft turns round who does what, beyond what its voice and its converse verb turn back."""
-    pivots = _converse(draft, source) ^ _voiced(draft, source)
-    if not pivots:
-        return exchanged(draft, source)
+    voiced, sides = _voiced(draft, source), _converse(draft, source)
+    if voiced and not sides:
+        told = passives(draft)
+        return any(_done(verb, draft, source) if verb in told else _done(verb, source, draft) for verb in voiced)
+    if sides and not voiced:
+        return _unturned(draft, source, sides)
+    return exchanged(draft, source)
+
+
+def _done(verb: str, passive: str, active: str) -> bool:
+    """Tells whether the one by whom something is done in a passive has it done to him in the active."""
+    done = next((word.end for word in words(passive) if known(word.stem, frozenset([verb]))), len(passive))
+    by = _BY.search(passive, done)
+    agent = next((word.stem for word in words(passive[by.end() :]) if word.lower not in stops()), "") if by else ""
+    order = [word.stem for word in words(active)]
+    return agent in order and any(known(one, frozenset([verb])) for one in order[: order.index(agent)])
+
+
+def _unturned(draft: str, source: str, sides: frozenset[str]) -> bool:
+    """Tells whether a draft says the other side's word and leaves both sides where they were."""
     ours, theirs = _names(draft, source), _names(source, draft)
     if len(ours) > 1 and sorted(ours) == sorted(theirs):
-        agent = _AGENT.search(draft) or _AGENT.search(source) or _converse(draft, source)
-        return bool(agent) and ours == theirs and _amid(draft, ours, pivots) and _amid(source, ours, pivots)
-    return bool(_converse(draft, source)) and not exchanged(draft, source)
+        return ours == theirs and _amid(draft, ours, sides) and _amid(source, ours, sides)
+    return not exchanged(draft, source)
+
+
+def _amid(text: str, names: list[str], sides: frozenset[str]) -> bool:
+    """Tells whether one of some words stands between the first and the last of some names."""
+    places = [word.start for word in words(text) if _bare(word) in names]
+    return any(known(word.stem, sides) for word in words(text) if places[0] < word.start < places[-1])
 
 
 def passives(text: str) -> frozenset[str]:
@@ -45,12 +68,6 @@ def _voiced(draft: str, source: str) -> frozenset[str]:
         [verb for verb in ours if known(verb, stems[1]) and not known(verb, theirs)]
         + [verb for verb in theirs if known(verb, stems[0]) and not known(verb, ours)]
     )
-
-
-def _amid(text: str, names: list[str], pivots: frozenset[str]) -> bool:
-    """Tells whether a verb stands between the first and the last of some names."""
-    places = [word.start for word in words(text) if _bare(word) in names]
-    return any(known(word.stem, pivots) for word in words(text) if places[0] < word.start < places[-1])
 
 
 def converse(draft: str, source: str) -> bool:

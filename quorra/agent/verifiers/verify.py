@@ -167,6 +167,8 @@ class Verifier:
     def _meaning(self, reading: Reading, one: Candidate) -> str | None:
         if _same(reading.text, one.source.plain):
             return None
+        if roles.turned(reading.text, one.own.text):
+            return "it turns the relation round"
         against = polarity.disagrees(reading.text, one.reading.text)
         if against:
             return against
@@ -177,7 +179,7 @@ class Verifier:
 
     def _off(self, part: Part, reading: Reading, unknown: list[Word], one: Candidate) -> "_Fault | None":
         """Says why a claim does not answer one part of the question; None where it does."""
-        foreign = [word for word in unknown if _tells(word, reading) and (word.capital or word.stem not in one.topic)]
+        foreign = [word for word in unknown if _tells(word, reading)]
         if foreign:
             return _Fault(f"“{foreign[0].text}” is not in the passage", 3)
         said = [word for word in reading.content if word not in unknown]
@@ -187,7 +189,7 @@ class Verifier:
             return _Fault(f"the question asks about “{missed[0].text}”, that passage does not", _BESIDE)
         if not about.answers(part, reading):
             return _Fault("it does not hold the kind of answer that is asked for", _BESIDE)
-        if _stranger(part, reading):
+        if _stranger(part, reading) or (not part.polar and polarity.relabelled(part.text, one.own.text)):
             return _Fault("it speaks of someone else than the question", _BESIDE)
         rival = self._better(part, missed, one)
         return _Fault(f"another passage speaks of “{rival}”", _BESIDE) if rival else None
