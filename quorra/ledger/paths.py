@@ -10,8 +10,8 @@ from quorra.ledger.change import Refused
 class Blocked(QuorraError):
     """A path can't be read or written; ``refused`` says why."""
 
-    def __init__(self, code: str, path: str, message: str) -> None:
-        self.refused = Refused(code, message, path)
+    def __init__(self, code: str, path: str, message: str, advice: str = "") -> None:
+        self.refused = Refused(code, message, path, advice)
         super().__init__(message, self.refused.next)
         self.code = code
 

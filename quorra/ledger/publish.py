@@ -15,6 +15,7 @@ from quorra.ledger.journal import Draft, Journal, Touch, load
 from quorra.ledger.message import commit
 from quorra.ledger.paths import Blocked
 from quorra.ledger.plumbing.entries import Entries
+from quorra.ledger.plumbing.lock import LEFT
 from quorra.ledger.plumbing.objects import Row
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.plumbing.sealed import Sealed
@@ -161,7 +162,8 @@ class Publisher:
             if head == journal.head and self.repo.branch() == journal.branch:
                 if time.monotonic() > until:
                     self.undo(journal)
-                    return Refused("busy", f"{journal.branch} is locked by another git command; nothing was written.")
+                    lock = self.repo.common / f"{journal.branch}.lock"
+                    return Refused("busy", f"{journal.branch} is locked by another git command ({lock}).", None, LEFT)
                 time.sleep(0.01)
                 continue
             moved = self._rebuild(journal, head)
@@ -342,6 +344,6 @@ class Publisher:
         return self._here(touch.path) == touch.old
 
     def sweep(self) -> None:
-        """Drops temporaries that belong to no journal."""
-        for temp in self.repo.disk.tray.glob("t-*"):
+        """Drops temporaries that belong to no journal, and what was half written when a disk was full."""
+        for temp in (*self.repo.disk.tray.glob("t-*"), *self.repo.own.glob("*-new"), *self.repo.own.glob("index-*")):
             temp.unlink(missing_ok=True)

@@ -3,12 +3,15 @@
 import json
 import os
 import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from quorra.ledger.change import Applied, Refused
-from tests.ledger.places import git, killed, opened, repository, sound, write
+from quorra.ledger.change import Applied, ChangeSet, Edit, Refused
+from tests.ledger.places import ORIGIN, git, killed, opened, repository, sound, write
 
 OLD = {"a.md": b"one\n", "d/b.md": b"two\n", "d/c.md": b"three\n"}
 NEW: dict[str, bytes | None] = {"a.md": b"new\n", "d/b.md": None, "e/f.md": b"fresh\n"}
@@ -254,4 +257,40 @@ def test_an_exchange_in_two_steps_that_was_cut_between_them_is_ended(home: Path,
     assert (home / "a.md").read_bytes() == (b"new\n" if both else b"a hand was faster\n")
     assert ledger.rescued == []
     assert git(home, "status", "--porcelain") == ("" if both else " M a.md\n")
+    sound(home)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of two megabytes."""
+    place = tmp_path / "small"
+    place.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
+    if subprocess.run(words, capture_output=True, check=False).returncode:
+        pytest.skip("nothing can be mounted here")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.mark.parametrize(("step", "times", "done"), STEPS)
+def test_a_start_on_a_full_disk_after_a_kill_loses_nothing(small: Path, step: str, times: int, done: bool):
+    home = repository(small / "home", OLD)
+    (home / "a.md").write_bytes(b"mine, not committed\n")
+    killed(home, NEW, step, times)
+    with suppress(OSError), open(small / "filler", "wb", buffering=0) as filler:
+        while True:
+            filler.write(b"\0" * 512)
+    ledger = opened(home)
+    told = ledger.recover()
+    assert told is None or told.code == "disk"
+    outcome = ledger.commit(ChangeSet((Edit("z.md", b"z\n", None),), "x", ORIGIN))
+    assert isinstance(outcome, Refused)
+    assert outcome.code == "disk"
+    (small / "filler").unlink()
+    assert opened(home).recover() is None
+    before = OLD | {"a.md": b"mine, not committed\n"}
+    assert disk(home) in ([written(), before] if done else [before])
+    if disk(home) == written():
+        assert [git(home, "show", f"HEAD~{back}:a.md") for back in (0, 1)] == ["new\n", "mine, not committed\n"]
+    assert ledger.rescued == []
     sound(home)

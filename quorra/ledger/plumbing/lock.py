@@ -12,6 +12,7 @@ from quorra.ledger.paths import Blocked
 
 PATIENCE = 30.0
 INDEX_PATIENCE = 2.0
+LEFT = "Try again in a moment. If no git is running, a crashed one left that file, and it can be removed."
 
 
 class Locks:
@@ -61,11 +62,8 @@ class Locks:
                 return
             except FileExistsError:
                 if time.monotonic() > until:
-                    message = (
-                        f"{self.index_lock} is held by another git command; nothing was written. "
-                        "If no git is running, a crashed one left it and it can be removed."
-                    )
-                    raise Blocked("busy", str(self.index_lock), message) from None
+                    message = f"{self.index_lock} is held by another git command."
+                    raise Blocked("busy", str(self.index_lock), message, LEFT) from None
                 time.sleep(0.01)
 
     def _unlink(self, own: Path) -> None:

@@ -69,8 +69,9 @@ class Repository:
 
     def left(self) -> Iterator[Path]:
         """Gives what a process that is at work, or died at it, has left: journal, temporaries, lock."""
-        for folder, pattern in ((self.own, "journal*"), (self.own, "own-*"), (self.disk.tray, "t-*")):
-            yield from folder.glob(pattern)
+        for pattern in ("journal*", "index-*", "own-*"):
+            yield from self.own.glob(pattern)
+        yield from self.disk.tray.glob("t-*")
 
     def head(self) -> str | None:
         """Gives the commit that HEAD names, None before the first one."""
