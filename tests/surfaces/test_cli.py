@@ -291,3 +291,50 @@ def test_a_file_is_no_place_for_notes(tmp_path: Path):
     said = quorra("init", str(tmp_path), "--vault", "notes")
     assert (said.code, said.fields["error"]["code"]) == (1, "unfit")
     assert [path.name for path in tmp_path.iterdir()] == ["notes"]
+
+
+@pytest.mark.parametrize(
+    "words", [["search", "--mode", "words", "boiler"], ["frobnicate"], ["read", "nowhere"], ["--help"]]
+)
+def test_a_full_disk_is_a_sentence(home: Path, words: list[str]):
+    for form in ([], ["--json"]) if words != ["--help"] else ([],):
+        shared = [] if words == ["--help"] else ["--home", str(home), *form]
+        with Path("/dev/full").open("w") as full:
+            command = [sys.executable, "-m", "quorra", *shared, *words]
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode in (1, 2)
+        assert done.stderr.count("\n") == 1
+        assert "Traceback" not in done.stderr
+
+
+def test_who_stops_reading_early_gets_no_complaint(home: Path):
+    command = f"'{sys.executable}' -m quorra log --home '{home}' | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def test_options_of_every_verb_stand_anywhere(home: Path):
+    for words in (
+        ["--home", str(home), "search", "--mode", "words", "boiler"],
+        [f"--home={home}", "search", "--mode", "words", "--", "boiler"],
+        ["search", "--mode", "words", "--", "boiler", "--home", str(home)],
+    ):
+        assert quorra(*words).fields["hits"][0]["path"] == "household/boiler.md"
+
+
+def test_an_empty_folder_name_makes_no_home(tmp_path: Path):
+    for words in (["init", ""], ["init", "x", "--vault", ""]):
+        said = quorra(*words, at=tmp_path)
+        assert (said.code, said.fields["error"]["code"]) == (2, "usage")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_notes_outside_the_vault_are_told_of(tmp_path: Path):
+    (tmp_path / "a.md").write_text("# A\n\nA note that lies beside the vault.\n")
+    assert 'path = "."' in quorra("init", str(tmp_path)).errors
+
+
+def test_no_input_at_all_is_a_usage(home: Path):
+    words = f"'{sys.executable}' -m quorra note x --home '{home}' --json <&-"
+    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)
+    assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (2, "usage")
