@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -314,4 +315,6 @@ if __name__ == "__main__":
     from quorra.index.store import lance
 
     lance.lancedb()
+    # This process only imports it: no thread of its runtime is there when a fork is made.
+    warnings.filterwarnings("ignore", "lancedb fork support")
     main()
