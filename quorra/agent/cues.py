@@ -60,6 +60,8 @@ _THING = re.compile(
 )
 _ASKING = re.compile(r"\?|\b(?:what|which|who|whom|whose|where|when|how|why)\b", re.IGNORECASE)
 _CODE = re.compile(r"`[^`]*`")
+_WHEN = re.compile(r"\bwhen\b", re.IGNORECASE)
+_UNDER = re.compile(r"\b(?:if|when|whenever|while|unless|above|below|weekdays|weekends)\b", re.IGNORECASE)
 _OFTEN = 2
 _OWNED = re.compile(r"\b(?P<owner>[A-Z]\w+)['’]s (?P<thing>[a-z]+)")
 _META = re.compile(r"^This (?:note|page|file)\b|^(?:See|More)\b.{0,60}$|^For more\b")
@@ -83,7 +85,7 @@ def person(question: str, source: Source) -> bool:
     """Tells whether a sentence holds a person or a name that the question does not name itself."""
     asked = frozenset(word.stem for word in words(question))
     said = _CODE.sub("", source.text)
-    names = [word for word in words(said) if word.lower in read(said).names]
+    names = [word for word in content(said) if word.lower in read(said).names or (word.capital and not word.start)]
     return any(word.stem not in asked for word in names) or bool(_PERSON.search(source.plain))
 
 
@@ -124,6 +126,8 @@ def exact(asked: Question, source: Source) -> bool | None:
     parts = [part for part in asked.parts if part.wants]
     if not parts:
         return None
+    if _WHEN.search(asked.reading.text) and _UNDER.search(source.plain):
+        return True
     return any(about.answers(part, read(source.plain)) for part in parts)
 
 
