@@ -103,7 +103,7 @@ def test_what_answers_something_else_is_left_out(home, script):
 
 def test_two_notes_give_two_citations(home, script):
     question = "When do the paper bins go out and when is the van's inspection due?"
-    reply = "Paper bins go out every second Thursday, and the van's inspection is due in March 2027."
+    reply = "Paper bins go out every second Thursday, and the inspection is due in March 2027."
     got = put(home, question, script({question: reply}))
     assert bare(got.answer) == reply
     assert [one.path for one in got.citations] == ["household/bins.md", "household/car.md"]
