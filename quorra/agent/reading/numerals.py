@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 from quorra.agent.reading.moments import moments
-from quorra.agent.reading.quantity import NUMERALS, Quantity, number, spelt, units
+from quorra.agent.reading.quantity import DIGITS, NUMERALS, Quantity, number, spelt, units
 from quorra.agent.reading.words import group
 
 _CODE = re.compile(
@@ -21,9 +21,8 @@ _CODE = re.compile(
     r"|\b\d+[A-Za-z]+-\d+\b|\b[A-Za-z]+-?\d[\w-]*\b|\b\d+-?[A-Za-z]+\d[\w-]*\b|\b\d+[A-Zb-fi-koqrtuwxyz]\b"
     r"|\b\d+(?:-\d+)+\b|\b\d+(?::\d+)+\b"
 )
-_DIGITS = r"\d{1,3}(?:[,  ’']\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,]\d+)?"
-_RANGE = re.compile(rf"(?P<low>{_DIGITS})\s*(?:–|-|to|and|or)\s*(?P<high>{_DIGITS})", re.IGNORECASE)
-_PLAIN = re.compile(_DIGITS)
+_RANGE = re.compile(rf"(?P<low>{DIGITS})\s*(?:–|-|to|and|or)\s*(?P<high>{DIGITS})", re.IGNORECASE)
+_PLAIN = re.compile(DIGITS)
 _SPELT = "|".join(sorted(NUMERALS, key=len, reverse=True))
 _LARGE = (
     rf"(?:(?:{_SPELT}|an?)[\s-]+)?(?:dozen|hundred|thousand|million)"

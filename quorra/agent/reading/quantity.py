@@ -37,7 +37,8 @@ NUMERALS: dict[str, int] = {name: at for at, name in enumerate(_ONES)} | {
     name: 10 * at for at, name in enumerate(_TENS, 2)
 }
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 1_000_000}
-_DIGITS = re.compile(r"\d{1,3}(?:[,  ’']\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?")
+DIGITS = r"\d{1,3}(?:[,  ’']\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,]\d+)?"
+"""A number in digits, its thousands grouped or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def unit_of(name: str) -> Unit:
 def number(text: str) -> float | None:
     """Reads a number in digits or English words; None where it is neither."""
     text = text.strip().lower()
-    if _DIGITS.fullmatch(text):
+    if re.fullmatch(DIGITS, text):
         return _digits(text)
     return spelt(re.split(r"[\s-]+", text))
 

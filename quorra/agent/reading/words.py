@@ -1,4 +1,8 @@
-"""Words of a sentence as a reader weighs them: stems, and which of them say anything."""
+"""Words of a sentence as a reader weighs them: stems, and which of them say anything.
+
+The lexicon is English. A word in another language is one that no passage has, so an
+answer in it is not served as composed; it falls back to quotation.
+"""
 
 import re
 from dataclasses import dataclass

@@ -280,24 +280,3 @@ def _clauses(text: str) -> list[str]:
     """Cuts a sentence where a clause with a subject of its own begins."""
     cuts = [0, *(match.end() for match in _CLAUSE.finditer(text)), len(text)]
     return [text[a:b] for a, b in pairwise(cuts)]
-
-
-def replaced(claim: Reading, source: Reading) -> list[str]:
-    """Names what a claim puts before or behind a word where the source has another name."""
-    there = {word.stem for word in source.content}
-    said = {word.stem for word in claim.content}
-    beside = {(other.stem, way): word for word, other, way in _neighbours(source) if word.capital}
-    return [
-        word.text
-        for word, other, way in _neighbours(claim)
-        if word.capital and word.stem not in there
-        if (rival := beside.get((other.stem, way))) and rival.stem not in said
-    ]
-
-
-def _neighbours(reading: Reading) -> Iterator[tuple[Word, Word, int]]:
-    """Gives each word with the one right before and right behind it."""
-    for left, right in pairwise(reading.content):
-        if not reading.text[left.end : right.start].strip(" '’s"):
-            yield left, right, 1
-            yield right, left, -1

@@ -21,6 +21,9 @@ from quorra.agent.verifiers.claims import Claim
 
 _ABOUT = re.compile(rf"(?P<name>[A-Z][\w’']+)\s+(?:{group('aux')}|{group('verb')}|\w+s|\w+ed)\b")
 _CLAUSE = re.compile(r"(?:[,;:.]|\band|\bbut)(?:\s+\w+)?\s+$")
+_UNHEARD, _UNSTATED, _UNNAMED, _UNSAID, _ASKEW, _BESIDE, _AGAINST = range(7)
+"""How far a claim came with a sentence: nothing of it there; its numbers not; its names not; its words not;
+its words there but said of something else; carried, but no answer; every word there and said otherwise."""
 _ELSE = "the passage says it of something else"
 _MOST = 4
 
@@ -41,7 +44,6 @@ class Unbound:
     ``beside`` tells that a passage carries it, but that it answers something else.
     """
 
-    sentence: str
     reason: str
     beside: bool = False
 
@@ -59,9 +61,9 @@ class Verifier:
         said, text = claims.verdict(claims.clean(sentence))
         found = self._bind(text, before)
         if isinstance(found, _Fault):
-            return Unbound(sentence, found.reason, found.depth == _BESIDE)
+            return Unbound(found.reason, found.depth == _BESIDE)
         if said and self._wrong(said, found):
-            return Unbound(sentence, f"“{said}” does not follow from the passage")
+            return Unbound(f"“{said}” does not follow from the passage")
         return found
 
     def _bind(self, text: str, before: str) -> "list[Bound] | _Fault":
@@ -100,8 +102,8 @@ class Verifier:
     def _claim(self, claim: Claim) -> "Bound | _Fault":
         reading = read(claim.text)
         if not reading.content and not reading.quantities:
-            return _Fault("it says nothing that a passage could carry", 0)
-        worst = _Fault("no passage speaks of it", 0)
+            return _Fault("it says nothing that a passage could carry", _UNHEARD)
+        worst = _Fault("no passage speaks of it", _UNHEARD)
         for one in sorted(self._candidates, key=lambda one: -_overlap(reading, one)):
             fault = self._fault(claim, reading, one)
             if fault is None:
@@ -118,25 +120,23 @@ class Verifier:
         strays = one.whole and self._strays(reading, one)
         wrong = _ELSE if strays or self._usurped(reading, one) else self._meaning(reading, one)
         if wrong:
-            return _Fault(wrong, 4 if unknown else _AGAINST)
+            return _Fault(wrong, _ASKEW if unknown else _AGAINST)
         faults = [self._off(part, reading, unknown, one) for part in self._question.parts]
         return None if None in faults else max((each for each in faults if each), key=lambda each: each.depth)
 
     def _unsaid(self, claim: Claim, reading: Reading, one: Candidate) -> "_Fault | None":
         """Names what a claim states exactly and a sentence does not."""
         if one.whole and not _reaches(reading, one):
-            return _Fault("no passage speaks of it", 0)
+            return _Fault("no passage speaks of it", _UNHEARD)
         lost = [each for each in reading.quantities if not self._stated(each, reading, one)]
         lost = lost or _repeated(reading, one)
         if lost:
-            return _Fault(f"“{lost[0].text}” is not stated there", 1)
-        absent = [name for name in sorted(reading.names) if not _named(name, one)] or slots.replaced(
-            reading, one.reading
-        )
+            return _Fault(f"“{lost[0].text}” is not stated there", _UNSTATED)
+        absent = [name for name in sorted(reading.names) if not _named(name, one)]
         if absent:
-            return _Fault(f"“{absent[0]}” is not named there", 2)
+            return _Fault(f"“{absent[0]}” is not named there", _UNNAMED)
         if claim.subject and not any(self._near.says(_word(stem), one.all) for stem in claim.subject):
-            return _Fault("it speaks of something else than the sentence before it", 3)
+            return _Fault("it speaks of something else than the sentence before it", _UNSAID)
         return None
 
     def _stated(self, each: Quantity, reading: Reading, one: Candidate) -> bool:
@@ -181,7 +181,7 @@ class Verifier:
         """Says why a claim does not answer one part of the question; None where it does."""
         foreign = [word for word in unknown if _tells(word, reading)]
         if foreign:
-            return _Fault(f"“{foreign[0].text}” is not in the passage", 3)
+            return _Fault(f"“{foreign[0].text}” is not in the passage", _UNSAID)
         said = [word for word in reading.content if word not in unknown]
         carried = added(one.alone, said)
         missed = about.missing(part, carried, self._near)
@@ -211,12 +211,6 @@ class Verifier:
         flips = polarity.negative(question) + polarity.negative(claim)
         flips += polarity.opposites(claim, question)
         return not polarity.limited(claim) and (said == "yes") == bool(flips % 2)
-
-
-_BESIDE = 5
-"""How deep a claim came that a sentence carries, but that answers something else."""
-_AGAINST = 6
-"""How deep one came whose every word a sentence has, but which says something else of them."""
 
 
 @dataclass(frozen=True, slots=True)
