@@ -1,4 +1,7 @@
-"""Embedding a vault, tokenizing included, against the packaged graph as it comes; and what it costs in quality."""
+"""Embedding a vault, tokenizing included, against the packaged graph as it comes; and what it costs in quality.
+
+Usage: python -m tests.bench.embedding [--quick] [SUITE...]
+"""
 
 import argparse
 import json
@@ -101,7 +104,7 @@ def speed(quick: bool) -> bool:
         "packaged, one at a time, two workers": partial(alone.spread, texts),
     }
     taken = interleaved(works, rounds=3 if quick else 7)
-    print(json.dumps({name: round(len(texts) / seconds, 1) for name, seconds in taken.items()}), "passages a second")
+    print(json.dumps({name: round(len(texts) / seconds, 1) for name, seconds in taken.items()}), "passages a second", flush=True)
     return report("embedding", taken.pop("quorra"), taken, BAR)
 
 
@@ -127,10 +130,11 @@ def quality(folder: Path) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    holds = speed(quick)
-    if not quick:
-        for folder in (SHARED / "evals" / "cranfield", ROOT / "evals" / "handbook"):
+    parser.add_argument("suites", nargs="*", type=Path, help="more folders with cases.jsonl")
+    told = parser.parse_args()
+    holds = speed(told.quick)
+    if not told.quick:
+        for folder in (SHARED / "evals" / "cranfield", ROOT / "evals" / "handbook", *told.suites):
             holds &= quality(folder)
     sys.exit(not holds)
 
