@@ -131,11 +131,11 @@ def shares(done: dict[Reply, bool], title: str) -> tuple[int, float]:
 
 def main() -> int:
     """Runs the figure."""
-    options = argparse.ArgumentParser()
-    options.add_argument("--quick", action="store_true", help="the two hundred answers of the figure alone")
-    options.add_argument("--all", action="store_true", help="every answer of every folder")
-    options.add_argument("--verbose", action="store_true", help="print what went wrong")
-    options = options.parse_args()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true", help="the two hundred answers of the figure alone")
+    parser.add_argument("--all", action="store_true", help="every answer of every folder")
+    parser.add_argument("--verbose", action="store_true", help="print what went wrong")
+    options = parser.parse_args()
     everything = [reply for folder in FOLDERS for reply in replies(folder)]
     done = judged(everything if options.all else chosen(everything), verbose=options.verbose)
     lies, share = shares(done, "figure")
