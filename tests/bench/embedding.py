@@ -104,7 +104,7 @@ def speed(quick: bool) -> bool:
         "packaged, one at a time, two workers": partial(alone.spread, texts),
     }
     taken = interleaved(works, rounds=3 if quick else 7)
-    print(json.dumps({name: round(len(texts) / seconds, 1) for name, seconds in taken.items()}), "passages a second", flush=True)
+    print(json.dumps({name: round(len(texts) / seconds, 1) for name, seconds in taken.items()}), "passages a second")
     return report("embedding", taken.pop("quorra"), taken, BAR)
 
 
