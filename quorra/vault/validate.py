@@ -9,7 +9,7 @@ long enough to need one. Times are written as dates, links lead somewhere.
 
 Severities: an error forbids Quorra to write the note, a warning asks for a
 hand's attention, an info is a wish. Codes: ``frontmatter-*`` (what a parse
-found), ``not-utf8``, ``title-missing``, ``title-repeated``, ``date-format``,
+found), ``not-utf8``, ``name-not-utf8``, ``title-missing``, ``title-repeated``, ``date-format``,
 ``tags-format``, ``entities-format``, ``dangling-link``, ``relative-date``,
 ``no-summary-lead``, ``conflict-markers``.
 """
@@ -45,6 +45,7 @@ def note(value: Note, resolve: Resolve) -> list[Issue]:
     """Gives every issue of a note in order of its lines; ``resolve`` follows one of its links."""
     found = [
         *value.issues,
+        *_name(value),
         *_title(value),
         *_fields(value),
         *_lead(value),
@@ -53,6 +54,13 @@ def note(value: Note, resolve: Resolve) -> list[Issue]:
         *(_dangling(link) for link in value.links if resolve(link) is None),
     ]
     return sorted(found, key=lambda issue: (issue.line, issue.code))
+
+
+def _name(value: Note) -> Iterator[Issue]:
+    try:
+        value.path.encode()
+    except UnicodeEncodeError:
+        yield Issue("warning", "name-not-utf8", 1, "The file's name is not UTF-8, so it is not searched; rename it.")
 
 
 def _title(value: Note) -> Iterator[Issue]:

@@ -257,3 +257,12 @@ assert not heavy, heavy
 """
     done = subprocess.run([sys.executable, "-c", script, str(place.root)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_name_that_is_not_utf8_keeps_no_other_note_from_being_found(place: Place):
+    (place.root / "vault" / "caf\udce9.md").write_text("The zither is out of tune.\n")
+    found = place.search("cat sleeps", mode="words", k=1)
+    assert (found.hits[0].path, found.behind) == ("household/cat.md", 0)
+    assert place.paths("zither", mode="words") == []
+    place.write("household/cat.md", "The cat sleeps elsewhere.")
+    assert place.search("elsewhere", mode="words", k=1).behind == 0

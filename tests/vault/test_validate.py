@@ -79,3 +79,8 @@ def test_conflict_markers_at_the_top_and_in_code():
     marks = "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n"
     assert ("error", "conflict-markers", 1) in codes(marks)
     assert not [code for _, code, _ in codes(f"```\n{marks}```\n") if code == "conflict-markers"]
+
+
+def test_a_name_that_is_not_utf8():
+    note = parse.note("caf\udce9.md", GOOD.encode())
+    assert [issue.code for issue in validate.note(note, lambda link: "boiler.md")] == ["name-not-utf8"]

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from quorra.errors import QuorraError
 
@@ -116,8 +116,9 @@ class Manifest:
 def read(folder: Path, recipe: str) -> Manifest | None:
     """Reads the last published manifest; None where there is none that this version understands."""
     try:
-        found = _shape().validate_json((folder / FILE).read_bytes())
-    except (OSError, ValidationError):
+        # Not validate_json: a name that is not UTF-8 lies in the file as half a surrogate, which only json reads.
+        found = _shape().validate_python(json.loads((folder / FILE).read_bytes()))
+    except (OSError, ValueError, RecursionError):
         return None
     return found if found.format == FORMAT and found.recipe == recipe else None
 

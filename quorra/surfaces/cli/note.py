@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from quorra.access.writing import Written
     from quorra.ledger.change import Entry
 
+SHOWN = 10
+
 
 @click.command()
 @click.argument("path")
@@ -67,7 +69,9 @@ def written(done: "Written") -> Result:
     """Gives the outcome of a write in the form that every writing verb prints."""
     told = " ".join(part for part in (done.reason, done.next) if part)
     lines = [f"{done.outcome}: {told}" if told else f"{done.outcome} as {done.commit}"]
-    lines += [f"  {issue.severity} {issue.code}, line {issue.line}: {issue.message}" for issue in done.issues]
+    lines += [f"  {at.severity} {at.code}, line {at.line}: {at.message}" for at in done.issues[:SHOWN]]
+    if len(done.issues) > SHOWN:
+        lines.append(f"  and {len(done.issues) - SHOWN} more; see them with: quorra check")
     return Result(asdict(done), "\n".join(lines), AWAY if done.code == "busy" else DONE if done.commit else FAILED)
 
 
