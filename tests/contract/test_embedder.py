@@ -104,6 +104,36 @@ def test_a_long_text_costs_no_more_than_what_is_read_of_it(model: Embedder) -> N
 
 def test_no_texts_give_no_rows(model: Embedder) -> None:
     assert model.embed([]).shape == (0, model.dim)
+    assert model.tokens([]) == []
+
+
+def test_tokens_are_unit_rows_that_make_up_the_text_s_own_vector(model: Embedder) -> None:
+    found = model.tokens(TEXTS)
+    assert len(found) == len(TEXTS)
+    for rows, vector in zip(found, model.embed(TEXTS), strict=True):
+        assert rows.dtype == np.float32
+        assert rows.shape[0] >= 1
+        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-5)
+        mean = rows.mean(axis=0)
+        assert mean @ vector / np.linalg.norm(mean) > 0.9
+
+
+def test_tokens_do_not_depend_on_their_batch(model: Embedder) -> None:
+    together = model.tokens(TEXTS[:5])
+    for rows, again in zip(together, model.tokens(TEXTS[4::-1])[::-1], strict=True):
+        np.testing.assert_array_equal(rows, again)
+
+
+def test_a_longer_text_has_more_tokens_or_none_has_more_than_one(model: Embedder) -> None:
+    counts = [len(rows) for rows in model.tokens(["bins", "Paper bins go out on Tuesday.", "word " * 400_000])]
+    assert counts == [1, 1, 1] or counts[0] < counts[1] < counts[2] <= 512
+
+
+def test_each_token_of_a_question_finds_its_like(model: Embedder) -> None:
+    question, answer, other = model.tokens(
+        ["When do the paper bins go out?", TEXTS[1], "def parse(line): return line.split(';')"]
+    )
+    assert (question @ answer.T).max(axis=1).mean() > (question @ other.T).max(axis=1).mean()
 
 
 def test_what_is_alike_is_nearer(model: Embedder) -> None:
@@ -131,6 +161,7 @@ def test_many_threads_may_ask_at_once(model: Embedder) -> None:
 
 
 def test_it_works_again_after_close(model: Embedder) -> None:
-    before = model.embed(TEXTS[:1])
+    before, apart = model.embed(TEXTS[:1]), model.tokens(TEXTS[:1])
     model.close()
     np.testing.assert_array_equal(model.embed(TEXTS[:1]), before)
+    np.testing.assert_array_equal(model.tokens(TEXTS[:1])[0], apart[0])

@@ -42,3 +42,13 @@ def test_a_graph_that_was_never_built_is_a_model_away(tmp_path: Path) -> None:
         embedder.embed(["x"])
     with pytest.raises(ModelAway):
         embedder.name  # noqa: B018
+
+
+def test_a_graph_of_another_version_says_what_to_run(tmp_path: Path) -> None:
+    import onnx
+
+    graph = onnx.load(GRAPH)
+    del graph.graph.output[1]
+    onnx.save(graph, tmp_path / "old.onnx")
+    with pytest.raises(ModelAway, match="another version"):
+        MiniLM(tmp_path / "old.onnx").embed(["x"])

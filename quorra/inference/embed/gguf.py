@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quorra.inference.protocol import ModelAway, Vectors
+from quorra.inference.protocol import ModelAway, Vectors, unit
 
 if TYPE_CHECKING:
     from quorra.inference.chat.engine import Context, Weights
@@ -29,6 +29,7 @@ class Gguf:
         self._threads = threads or len(os.sched_getaffinity(0))
         self._lock = Lock()
         self._loaded: tuple[Weights, Context] | None = None
+        self._apart: Context | None = None
 
     @cached_property
     def name(self) -> str:
@@ -56,22 +57,40 @@ class Gguf:
             weights, context = self._load()
             vectors = np.zeros((len(texts), weights.width), np.float32)
             for row, text in enumerate(texts):
-                vector = context.embedding(weights.whole(text[:CHARACTERS]) or weights.whole("."))
-                vectors[row] = vector / max(float(np.linalg.norm(vector)), 1e-12)
-            return vectors
+                vectors[row] = context.embedding(_read(weights, text))
+            return unit(vectors)
+
+    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Gives a row a token; they need a context of their own, made by the first call."""
+        with self._lock:
+            weights, _ = self._load()
+            if self._apart is None:
+                self._apart = self._context(weights, pooled=False)
+            return [unit(self._apart.states(_read(weights, text))) for text in texts]
 
     def close(self) -> None:
         """Frees the model; the next use loads it again."""
         with self._lock:
+            if self._apart:
+                self._apart.close()
             if self._loaded:
                 self._loaded[1].close()
                 self._loaded[0].close()
-            self._loaded = None
+            self._loaded = self._apart = None
 
     def _load(self) -> tuple[Weights, Context]:
         if self._loaded is None:
-            from quorra.inference.chat.engine import BATCH, Context, Weights
+            from quorra.inference.chat.engine import Weights
 
             weights = Weights(self._path)
-            self._loaded = weights, Context(weights, BATCH, self._threads, embeddings=True)
+            self._loaded = weights, self._context(weights, pooled=True)
         return self._loaded
+
+    def _context(self, weights: Weights, pooled: bool) -> Context:
+        from quorra.inference.chat.engine import BATCH, Context
+
+        return Context(weights, BATCH, self._threads, embeddings="pooled" if pooled else "tokens")
+
+
+def _read(weights: Weights, text: str) -> list[int]:
+    return weights.whole(text[:CHARACTERS]) or weights.whole(".")

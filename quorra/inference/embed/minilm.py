@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2 in this process, on onnxruntime: the embedded default."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quorra.inference.packaged import GRAPH, TOKENIZER, digest
-from quorra.inference.protocol import ModelAway, Vectors
+from quorra.inference.protocol import ModelAway, Vectors, unit
 
 LONGEST = 256
 CHARACTERS = 16_384
@@ -47,15 +47,14 @@ class MiniLM:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Gives one row a text; the model is loaded by the first call."""
-        loaded = self._load()
         vectors = np.empty((len(texts), self.dim), np.float32)
-        rows = iter(range(len(texts)))
-        workers = min(self._workers, len(texts))
-        if workers == 1:
-            _work(loaded, texts, rows, vectors)
-        else:
-            list(loaded.pool.map(lambda worker: _work(loaded, texts, rows, vectors), range(workers)))
+        for row, vector in enumerate(self._all(texts, "vector")):
+            vectors[row] = vector
         return vectors
+
+    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Gives a row a token, the two at a text's borders included."""
+        return [unit(states) for states in self._all(texts, "states")]
 
     def close(self) -> None:
         """Frees the model; the next use loads it again."""
@@ -63,6 +62,23 @@ class MiniLM:
             if self._loaded:
                 self._loaded.pool.shutdown()
             self._loaded = None
+
+    def _all(self, texts: Sequence[str], output: str) -> list[Vectors]:
+        """Runs text after text until none is left; workers share ``rows``, so a long text holds up nobody."""
+        loaded = self._load()
+        found: dict[int, Vectors] = {}
+        rows = iter(range(len(texts)))
+
+        def work(_: int) -> None:
+            for row in rows:
+                found[row] = _run(loaded, texts[row], output)
+
+        workers = min(self._workers, len(texts))
+        if workers == 1:
+            work(0)
+        else:
+            list(loaded.pool.map(work, range(workers)))
+        return [found[row] for row in range(len(texts))]
 
     def _there(self) -> None:
         if not self._graph.is_file():
@@ -76,12 +92,11 @@ class MiniLM:
             return self._loaded
 
 
-def _work(loaded: _Loaded, texts: Sequence[str], rows: Iterator[int], vectors: Vectors) -> None:
-    """Embeds row after row until none is left; workers share ``rows``, so a long text holds up nobody."""
-    for row in rows:
-        text = texts[row][:CHARACTERS].encode("utf-8", "replace").decode("utf-8")
-        ids = np.array([loaded.tokenizer.encode(text).ids], np.int64)
-        vectors[row] = loaded.session.run(None, {"ids": ids})[0][0]
+def _run(loaded: _Loaded, text: str, output: str) -> Vectors:
+    text = text[:CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+    ids = np.array([loaded.tokenizer.encode(text).ids], np.int64)
+    given: Vectors = loaded.session.run([output], {"ids": ids})[0][0]
+    return given
 
 
 def _session(graph: Path) -> Any:
@@ -90,7 +105,10 @@ def _session(graph: Path) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    if "states" not in {output.name for output in session.get_outputs()}:
+        raise ModelAway(f"The embedding graph {graph} is of another version.", "Run: make setup")
+    return session
 
 
 def _tokenizer() -> Any:
