@@ -22,6 +22,7 @@ _CODE = re.compile(
     r"|\b\d+(?:-\d+)+\b|\b\d+(?::\d+)+\b"
 )
 _RANGE = re.compile(rf"(?P<low>{DIGITS})\s*(?:–|-|to|and|or)\s*(?P<high>{DIGITS})", re.IGNORECASE)
+_CHANGE = re.compile(rf"\b(?:{group('change')})\s+$", re.IGNORECASE)
 _PLAIN = re.compile(DIGITS)
 _SPELT = "|".join(sorted(NUMERALS, key=len, reverse=True))
 _LARGE = (
@@ -44,7 +45,7 @@ _FRACTION = re.compile(
 )
 _UNDER = {"third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
 _FIXED = {"twice": 2.0, "a couple of": 2.0, "half": 0.5, "a half": 0.5}
-_UNIT = re.compile(r"\s*-?\s*(?P<unit>[°%€£$]?\s?[A-Za-z²/°]*)")
+_UNIT = re.compile(r"\s*-?\s*(?P<unit>(?:(?:working|business)\s)?[°%€£$]?\s?[A-Za-z²/°]*)")
 _MONEY = re.compile(r"[€£$]\s?$")
 _ORDINAL = re.compile(
     rf"\b(?P<spelt>{group('ordinal')})\b(?!\s+hand)|\b(?P<digits>\d{{1,2}})(?:st|nd|rd|th)\b", re.IGNORECASE
@@ -96,6 +97,8 @@ def _ranges(text: str) -> Iterator[Quantity]:
         joiner = text[match.end("low") : match.start("high")].strip().lower()
         low, high = number(match["low"]), number(match["high"])
         if low is None or high is None or low >= high or (joiner == "and" and not between):
+            continue
+        if between and _CHANGE.search(text[: between.start()]):
             continue
         unit, end = _unit(text, match.end())
         yield Quantity("number", (low, high), match.start(), end, text[match.start() : end], unit)
@@ -187,7 +190,8 @@ def _unit(text: str, end: int) -> tuple[str, int]:
     form = re.sub(r"\s", "", match["unit"]).lower() if match else ""
     unit = units().get(form)
     if match and unit is None and form.startswith(("°", "%", "€", "£", "$")):
-        unit, form = units().get(form[0]), form[0]
+        unit = units().get(form[0])
+        return (unit.name, text.index(form[0], end) + 1) if unit else ("", end)
     if unit is None or match is None:
         return "", end
     if form in {"degrees", "degree", "°"}:

@@ -184,7 +184,8 @@ def _same_number(source: Quantity, draft: Quantity) -> bool:
 def _crosses(source: Quantity, draft: Quantity) -> bool:
     """Lets ``a week`` stand for ``7 days``."""
     lengths = [_length(one) for one in (source, draft)]
-    return {source.kind, draft.kind} == {"number", "period"} and lengths[0] is not None and lengths[0] == lengths[1]
+    alike = {source.kind, draft.kind} == {"number", "period"} and source.dimension == draft.dimension
+    return alike and lengths[0] is not None and lengths[0] == lengths[1]
 
 
 def _length(one: Quantity) -> tuple[str, float] | None:

@@ -66,7 +66,7 @@ _IMPLIED: Mapping[str, frozenset[str]] = {
         "weight": "weight weigh heav kilo kilogram gram gramm",
         "rate": "fast speed quick bandwidth rat",
         "length": "length long height high tall wide width distanc deep depth far measur siz big dimens",
-        "volume": "volum capacit litr",
+        "volume": "siz big volum capacit litr",
         "duration": "duration long tim last tak wait minut hour day week",
         "months": "duration long month year old age",
         "date": "dat day month year",
@@ -75,7 +75,7 @@ _IMPLIED: Mapping[str, frozenset[str]] = {
         "period": "often frequent frequenc oft interval regular month year week day annu",
         "power": "power watt",
         "share": "percent share percentag",
-        "code": "numb",
+        "code": "numb reach contact",
         "area": "big larg siz area measur",
         "energy": "electricit energ consum",
         "speed": "speed fast",
@@ -126,7 +126,7 @@ class Nearness:
         stems = frozenset(among.own)
         if known(word.stem, stems) or word.stem in among.around | among.implied:
             return True
-        return any(_family(word.stem, other) for other in among.around) or self._close(word, among)
+        return known(word.stem, among.around) or self._close(word, among)
 
     def asks(self, word: Word, among: Evidence) -> bool:
         """Tells whether the evidence holds what a question means by a word."""
@@ -162,6 +162,8 @@ def known(stem: str, stems: frozenset[str]) -> bool:
 
 def _family(one: str, other: str) -> bool:
     shared = 0
+    if ":" in one or ":" in other:
+        return False
     for a, b in zip(one, other, strict=False):
         if a != b:
             break

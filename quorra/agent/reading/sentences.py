@@ -27,6 +27,8 @@ _MARKUP = (
 )
 _FIRST = re.compile(r" (?:and|but|while|whereas|so|because) |[;:]|, ", re.IGNORECASE)
 _BACK = 3
+_LABEL = re.compile(r"([A-Z][\w'’-]*(?: [\w'’-]+){0,2})[.:](?: |$)")
+_RULE = re.compile(r"[\s|:-]+")
 _PRONOUN = re.compile(
     r"^\W*(?:(?:it|they|he|she|this|that|these|those|its|their|his|her|both|there|then|here|also|the same)\b)"
     r"|\b(?:it|they|them|its|their|theirs|he|she|his|him)\b",
@@ -39,7 +41,8 @@ class Source:
     """One sentence of a passage: ``text`` verbatim, ``plain`` without markup.
 
     ``about`` is what a reader knows from elsewhere in the note: title, headings
-    and file name. ``before`` is the sentence above it in the passage, which
+    and file name, and what its list item opens with. ``told`` is ``plain``, in a
+    table with the column's name before each cell. ``before`` is the sentence above it in the passage, which
     ``anaphoric`` says is needed to understand this one. ``lines`` count in the file.
     """
 
@@ -49,6 +52,7 @@ class Source:
     plain: str
     lines: tuple[int, int]
     about: str
+    told: str
     before: str = ""
     above: int = 0
     anaphoric: bool = False
@@ -122,20 +126,41 @@ def sources(hits: Sequence[Hit]) -> list[Source]:
 def _sources(index: int, hit: Hit) -> Iterator[Source]:
     about = f"{hit.title} | {hit.heading} | {_name(hit.path)}"
     before, above, back = "", 0, 0
+    label, columns = "", list[str]()
     for start, end in spans(hit.text):
         text = hit.text[start:end]
         clean = plain(text)
         first = hit.lines[0] + hit.text.count("\n", 0, start)
         lines = (first, first + text.count("\n"))
         heading = text.startswith("#")
+        opens = not hit.text[hit.text.rfind("\n", 0, start) + 1 : start].strip(" \t-*+>[]xX.)0123456789")
+        columns = (columns or _cells(text)) if text.startswith("|") else []
+        told = _row(columns, text) if columns else clean
         leans = bool(before) and bool(_PRONOUN.search(_FIRST.split(clean, maxsplit=1)[0]))
-        yield Source(index, start, text, clean, lines, about, before, above, leans, heading)
+        yield Source(
+            index, start, text, clean, lines, about if opens else about + label, told, before, above, leans, heading
+        )
+        named = _LABEL.match(clean) if opens else None
+        label = f" | {named[1]}" if named else "" if opens else label
         if heading:
             before, back = "", 0
         elif leans and back < _BACK:
             before, back = f"{before} {clean}", back + 1
         else:
             before, above, back = clean, start, 0
+
+
+def _cells(row: str) -> list[str]:
+    return [plain(cell) for cell in row.strip().strip("|").split("|")]
+
+
+def _row(columns: list[str], row: str) -> str:
+    """Writes a table's row with its columns' names, in small letters so that they are not taken for names."""
+    cells = _cells(row)
+    if cells == columns or _RULE.fullmatch(row):
+        return " | ".join(cells)
+    names = [name if name.isupper() else name.lower() for name in columns]
+    return " | ".join(f"{name} {cell}".strip() for name, cell in zip(names, cells, strict=False) if cell)
 
 
 def _name(path: str) -> str:

@@ -27,7 +27,7 @@ class Candidate:
 
 def candidates(source: Source) -> list[Candidate]:
     """Gives a sentence alone, and after the one above it where it leans on that."""
-    own, around = read(source.plain), read(source.about)
+    own, around = read(source.told), read(source.about)
     subject = frozenset() if claims.leans(source.plain) or claims.orders(source.plain) else claims.subject(source.plain)
     alone = evidence([own], around)
     found = [Candidate(source, own, own, alone, alone, False, subject)]

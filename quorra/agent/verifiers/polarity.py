@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import known, read
-from quorra.agent.reading.words import contrasts, converses, group, members, past, siblings, stops, words
+from quorra.agent.reading.words import Word, contrasts, converses, group, members, past, siblings, stops, words
 from quorra.agent.verifiers import claims, roles
 
 _NEGATOR = re.compile(rf"\b(?:{group('no')})\b", re.IGNORECASE)
@@ -21,6 +21,7 @@ _PRONOUN = re.compile(
 )
 _STRONG = re.compile(
     rf"[;()—–]|:\s|\.\s+(?-i:(?=[A-Z]))|\b(?:{group('turn')})\b"
+    rf"|,\s+(?=[\w ]{{1,30}}(?:(?:{group('aux')})(?:\s+not)?|\w+n['’]t)\W*$)"
     rf"|,?\s+\b(?:and|then)\b(?=\s+(?:\w+\s+){{0,3}}?(?:{group('aux')}|not|never|no|\w+n['’]t)\b)"
     rf"|,\s+(?=(?:{group('own')}|not|never|no|nothing|nobody|none|and|or|so)\b)",
     re.IGNORECASE,
@@ -115,7 +116,7 @@ def classes(text: str) -> frozenset[str]:
 
 def opposites(draft: str, source: str) -> int:
     """Counts the draft's words whose opposite, but not themselves, the source has."""
-    ours, theirs = _telling(draft), _telling(source)
+    ours, theirs = (frozenset(word.stem for word in telling(text)) for text in (draft, source))
     everything = {word.stem for word in words(source)} | theirs
     said = [mark for mark in ours if not known(mark, theirs)]
     return sum(bool((contrasts().get(mark, frozenset()) & everything) - ours) for mark in said)
@@ -159,18 +160,18 @@ def limited(text: str) -> bool:
     return "only" in classes(text) or excepts(text)
 
 
-def _telling(text: str) -> frozenset[str]:
+def telling(text: str) -> list[Word]:
     """Gives what may have an opposite: content words, words of direction, and “on” or “off” behind a verb."""
-    found, before = set(), ""
+    found, before = [], ""
     for word in words(text):
         behind = _ENDS.match(text, word.end)
         if word.lower in members("particle"):
             if (before in members("phrasal") and behind) or word.lower in members("directed"):
-                found.add(word.lower)
+                found.append(replace(word, stem=word.lower))
         elif word.lower not in stops() or word.lower in members("directed"):
-            found.add(word.stem)
+            found.append(word)
         before = word.stem
-    return frozenset(found)
+    return found
 
 
 def _straight(text: str) -> str:

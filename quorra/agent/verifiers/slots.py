@@ -9,18 +9,19 @@ from itertools import pairwise
 
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import Reading, known, read
-from quorra.agent.reading.words import Word, contrasts, group, siblings, words
+from quorra.agent.reading.words import Word, contrasts, group, hollow, kin, siblings, words
 from quorra.agent.verifiers import claims
-from quorra.agent.verifiers.polarity import negative
+from quorra.agent.verifiers.polarity import negative, telling
 from quorra.agent.verifiers.roles import bounded, sided
 
 _CUT = re.compile(r"[,;:()/|–—]\s?|\.\s|\s(?:and|but|or|while|whereas|then|plus|versus)\s", re.IGNORECASE)
 _PREPOSITION = re.compile(r"\b(?:with|at|for|on|in|by|from|under|of|to|until)\b", re.IGNORECASE)
-_TIED = re.compile(r"\W*(?:(?:to|until|till|and|or|and then)\W+)?(?:the\W+)?", re.IGNORECASE)
+_TIED = re.compile(r"[^\w;]*(?:(?:to|until|till|and|or|and then)\W+)?(?:the\W+)?", re.IGNORECASE)
 _CLAUSE = re.compile(
-    r"(?:[;:]\s+|\.\s+|,\s+(?:and|but|while|whereas)\s+|,\s+|\s+(?:and|but|while|whereas)\s+)"
+    r"(?:[;:]\s+|\.\s+|,\s+(?:and|but|while|whereas)\s+|,\s+|\s+(?:and|but|while|whereas|because)\s+)"
     rf"(?!(?:{group('headless')})\b)(?=(?:[\w'’-]+\s+){{1,4}}?(?:{group('aux')}|{group('verb')})\b)"
 )
+_LABEL = re.compile(r"[,;|(]\s+(?P<name>(?:[^\W\d_][\w'’-]*\s+){1,3})$")
 _Marks = tuple[tuple[int, str], ...]
 
 
@@ -49,9 +50,9 @@ def anchors(reading: Reading) -> tuple[Quantity, ...]:
 
 def _opposed(claim: Reading, source: Reading) -> Iterator[tuple[Quantity, Quantity, Quantity]]:
     """Gives the claim's words whose opposite or like the source has too, with both places there."""
-    there = {word.stem: word for word in words(source.text)}
-    said = {word.stem for word in words(claim.text)}
-    for word in words(claim.text):
+    there = {word.stem: word for word in telling(source.text)}
+    said = {word.stem for word in telling(claim.text)}
+    for word in telling(claim.text):
         against = (contrasts().get(word.stem, frozenset()) | siblings().get(word.stem, frozenset())) - said
         for other in against & there.keys() if word.stem in there else ():
             yield _named(word), _named(there[word.stem]), _named(there[other])
@@ -77,10 +78,21 @@ def misplaced(claim: Reading, source: Reading, question: Reading) -> str | None:
             return one.text
         if any(_swapped(one, other, claim, source, mine) for other in paired):
             return one.text
+        if not any(_labelled(own, source, claim.stems | question.stems) for own in mine[one]) and mine[one]:
+            return one.text
     for one, own, rival in () if negative(claim.text) else _opposed(claim, source):
         if _apart(source.text, own, rival) and not _fits(own, [rival], source, _others(one, claim, source), asked):
             return one.text
     return None
+
+
+def _labelled(own: Quantity, source: Reading, said: frozenset[str]) -> bool:
+    """Tells whether what a bare label says of a number is said: the notice in “term 24 months, notice 4 weeks”."""
+    label = _LABEL.search(source.text[: own.start])
+    keys = read(label["name"]).keys if label and own.kind != "name" else frozenset[str]()
+    if any(hollow(word) for word in words(label["name"])) if label else False:
+        return True
+    return not keys or any(known(key, said) or kin().get(key, frozenset()) & said for key in keys)
 
 
 def _swapped(
@@ -114,7 +126,8 @@ def _rivals(one: Quantity, own: Quantity, source: Reading) -> list[Quantity]:
 def _apart(text: str, one: Quantity, other: Quantity) -> bool:
     first, second = sorted((one, other), key=lambda each: each.start)
     between = text[first.end : second.start]
-    return not _TIED.fullmatch(between) and (one.kind != "name" or bool(_CUT.search(between)))
+    tied = _TIED.fullmatch(between) and not _CLAUSE.match(text, first.end)
+    return not tied and (one.kind != "name" or bool(_CUT.search(between)))
 
 
 def _said(one: Quantity, claim: Reading, source: Reading) -> frozenset[str]:
@@ -136,7 +149,7 @@ def _translated(said: _Marks, claim: Reading, source: Reading) -> frozenset[str]
     same = {
         other.mark
         for one in claim.quantities
-        if one.start in places
+        if one.start in places and all(other.mark != one.mark for other in source.quantities)
         for other in source.quantities
         if carries(other, one)
     }
@@ -163,7 +176,7 @@ def _borders(text: str, left: Quantity, right: Quantity) -> list[int]:
     cuts = [match.end() for match in _CUT.finditer(text, *between)]
     if not cuts:
         cuts = [match.start() for match in _PREPOSITION.finditer(text, *between)][:1]
-    return cuts or [right.start]
+    return [cut for cut in cuts if cut != right.start] or cuts or [right.start]
 
 
 def _placed(
@@ -232,9 +245,10 @@ def _side(claim: Reading, one: Quantity, source: Reading, own: Quantity) -> bool
     said, given = sided(claim.text, one.start), sided(source.text, own.start)
     if given == "from" and any(sided(source.text, other.start) == "to" for other in source.quantities):
         return said == "from"
-    if not given and one.kind in {"date", "time", "weekday"}:
+    moment = one.kind in {"date", "time", "weekday"}
+    if not given and moment:
         return not bounded(claim.text, one.start)
-    return not said or not given or said == given
+    return not said or not given or said == given or (moment and (said, given) == ("by", "to"))
 
 
 def mixed(claim: Reading, source: Reading) -> bool:
@@ -248,11 +262,20 @@ def mixed(claim: Reading, source: Reading) -> bool:
         elsewhere = frozenset[str]().union(*(other.stems for other in others))
         told = [
             mark for mark in clause.stems - clause.subject if known(mark, claim.stems) and not _said_of(mark, elsewhere)
-        ]
-        rivals = [mark for other in others if other.stems - other.subject for mark in other.subject - clause.stems]
+        ] or _stated(claim, clause.quantities, [each for other in others for each in other.quantities])
+        speaking = [other for other in others if other.stems - other.subject or other.named]
+        rivals = [mark for other in speaking for mark in other.subject - clause.stems]
         if told and clause.subject and not _any(clause.subject, claim.stems) and _any(rivals, claim.stems):
             return True
     return False
+
+
+def _stated(claim: Reading, here: Sequence[Quantity], there: Sequence[Quantity]) -> bool:
+    """Tells whether a claim has an exact statement of one clause that no other clause has."""
+    return any(
+        any(carries(one, each) for one in here) and not any(carries(one, each) for one in there)
+        for each in claim.quantities
+    )
 
 
 def _said_of(mark: str, elsewhere: frozenset[str]) -> bool:
@@ -263,13 +286,15 @@ def _said_of(mark: str, elsewhere: frozenset[str]) -> bool:
 class _Clause:
     stems: frozenset[str]
     subject: frozenset[str]
+    quantities: tuple[Quantity, ...]
+    named: frozenset[str]
 
 
 @lru_cache(maxsize=4096)
 def _clause(text: str) -> _Clause:
     reading = read(text)
     named = frozenset(word.stem for word in reading.content if word.capital)
-    return _Clause(reading.stems, claims.subject(text) | named)
+    return _Clause(reading.stems, claims.subject(text) | named, reading.quantities, reading.names)
 
 
 def _any(stems: Iterable[str], said: frozenset[str]) -> bool:

@@ -116,7 +116,7 @@ class Verifier:
         unsaid = self._unsaid(claim, reading, one)
         if unsaid:
             return unsaid
-        unknown = [word for word in reading.content if not self._near.says(word, one.all) and not _turned(word, one)]
+        unknown = [word for word in reading.content if not self._says(word, one)]
         strays = one.whole and self._strays(reading, one)
         wrong = _ELSE if strays or self._usurped(reading, one) else self._meaning(reading, one)
         if wrong:
@@ -139,9 +139,15 @@ class Verifier:
             return _Fault("it speaks of something else than the sentence before it", _UNSAID)
         return None
 
+    def _says(self, word: Word, one: Candidate) -> bool:
+        """Tells whether a sentence has a claim's word, or what the question means by it."""
+        if self._near.says(word, one.all) or _turned(word, one):
+            return True
+        return word.stem in self._question.reading.stems and self._near.asks(word, one.all)
+
     def _stated(self, each: Quantity, reading: Reading, one: Candidate) -> bool:
         """Tells whether the source states a quantity; a unit may be left out only where other words tell it."""
-        if each.text.lower() in one.source.about.lower() or _spanned(each, one.reading.quantities):
+        if _titled(each, one) or _spanned(each, one.reading.quantities):
             return True
         held = [other for other in one.reading.quantities if carries(other, each)]
         if each.kind != "number" or each.unit or any(not other.unit for other in held):
@@ -242,6 +248,13 @@ def _stranger(part: Part, reading: Reading) -> bool:
     return not {stem(about_["name"])} & read(part.text).stems and not any(
         word.stem in asked for word in reading.content if _CLAUSE.search(reading.text[: word.start])
     )
+
+
+def _titled(each: Quantity, one: Candidate) -> bool:
+    """Tells whether a title states a quantity, and the sentence has none of its own in that place."""
+    bare = each.kind == "number" and not each.unit
+    rivals = [other for other in one.own.quantities if other.dimension == each.dimension and not bare]
+    return each.text.lower() in one.source.about.lower() and not rivals
 
 
 def _spanned(each: Quantity, held: Sequence[Quantity]) -> bool:
