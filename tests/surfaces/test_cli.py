@@ -167,6 +167,17 @@ def test_evals_measure_a_suite(home: Path, tmp_path: Path):
     assert said.fields["answers"]["right"] == 1
 
 
+def test_a_run_that_fails_keeps_the_last_result(home: Path, tmp_path: Path):
+    out = tmp_path / "result.json"
+    out.write_text("kept")
+    assert quorra("evals", "run", "nowhere", "--out", str(out), "--home", str(home)).code == 1
+    assert (out.read_text(), list(tmp_path.iterdir())) == ("kept", [out])
+    (tmp_path / "cases.jsonl").write_text('{"id": "a", "question": "boiler", "relevant": {"household/boiler.md": 1}}\n')
+    said = quorra("evals", "run", str(tmp_path), "--out", str(out), "--home", str(home))
+    assert json.loads(out.read_text()) == said.fields
+    assert quorra("evals", "run", str(tmp_path), "--out", str(tmp_path / "no" / "a"), "--home", str(home)).code == 2
+
+
 @pytest.fixture(scope="module")
 def family(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home where something moved out of the household into one member's folder."""

@@ -1,7 +1,9 @@
 """The verb that measures: evals run."""
 
 import json
-from typing import TYPE_CHECKING, TextIO
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
@@ -19,16 +21,16 @@ def evals() -> None:
 @evals.command()
 @click.argument("suite")
 @click.option("--answers", is_flag=True, help="Also ask each question and judge the answers.")
-@click.option(
-    "--out", type=click.File("w", encoding="utf-8", lazy=False, atomic=True), help="Write the result to a file too."
-)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to a file too.")
 @verb
-def run(call: Call, suite: str, answers: bool, out: TextIO | None) -> Result:
+def run(call: Call, suite: str, answers: bool, out: Path | None) -> Result:
     """Run a suite: a name under evals/ or a path."""
     from quorra.evals import run as runs
     from quorra.evals import suite as suites
     from quorra.evals import throwaway
 
+    if out and not out.parent.is_dir():
+        raise click.BadParameter(f"There is no folder {out.parent}.", param_hint="--out")
     with call.open() as home:
         call.owns("Running evals")
         read = suites.read(suites.find(suite, home.settings.home / "evals"))
@@ -37,8 +39,21 @@ def run(call: Call, suite: str, answers: bool, out: TextIO | None) -> Result:
             done = runs.run(read, place, answers=answers, say=call.say)
     fields = done.fields()
     if out:
-        out.write(json.dumps(fields, indent=1) + "\n")
+        _write(out.resolve(), json.dumps(fields, indent=1) + "\n")
     return Result(fields, _table(done))
+
+
+def _write(out: Path, text: str) -> None:
+    """Replaces a file once the new one is whole; a device or a pipe is written to as it is."""
+    if out.exists() and not out.is_file():
+        out.write_text(text, encoding="utf-8")
+        return
+    fresh = out.with_name(f"{out.name}.{os.getpid()}.new")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(out)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def _table(done: "Run") -> str:
