@@ -11,16 +11,14 @@ from quorra.agent.verifiers import claims
 class Candidate:
     """What may carry a claim: ``reading`` is the text looked at, ``own`` the sentence alone.
 
-    ``all`` is every word that a reader knows there, ``alone`` without the sentence
-    above, which ``whole`` tells belongs to it. ``subject`` is what the sentence itself
-    names as its subject.
+    ``all`` is every word that a reader knows there; ``whole`` tells that the sentence
+    above belongs to it. ``subject`` is what the sentence itself names as its subject.
     """
 
     source: Source
     reading: Reading
     own: Reading
     all: Evidence
-    alone: Evidence
     whole: bool
     subject: frozenset[str]
 
@@ -29,9 +27,8 @@ def candidates(source: Source) -> list[Candidate]:
     """Gives a sentence alone, and after the one above it where it leans on that."""
     own, around = read(source.told), read(source.about)
     subject = frozenset() if claims.leans(source.plain) or claims.orders(source.plain) else claims.subject(source.plain)
-    alone = evidence([own], around)
-    found = [Candidate(source, own, own, alone, alone, False, subject)]
+    found = [Candidate(source, own, own, evidence([own], around), False, subject)]
     if source.anaphoric:
         both = read(f"{source.before} {source.plain}")
-        found.append(Candidate(source, both, own, evidence([both], around), alone, True, frozenset()))
+        found.append(Candidate(source, both, own, evidence([both], around), True, frozenset()))
     return found

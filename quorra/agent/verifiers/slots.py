@@ -72,7 +72,7 @@ def misplaced(claim: Reading, source: Reading, question: Reading) -> str | None:
         said = _said(one, claim, source)
         taken = [rival for other in paired for rival in mine[other]]
         fits = [
-            own for own in mine[one] if _placed(one, own, source, said, asked, taken) and _side(claim, one, source, own)
+            own for own in mine[one] if _placed(one, own, source, said, asked, taken) and _side(claim, one, source, own, question)
         ]
         if mine[one] and not fits:
             return one.text
@@ -161,7 +161,8 @@ def _stretch(reading: Reading, one: Quantity, same: Sequence[Quantity]) -> tuple
 
     What lies between two clauses of its neighbours belongs to neither.
     """
-    start, end = 0, len(reading.text)
+    start, end = reading.text.rfind(" | ", 0, one.start) + 1, reading.text.find(" | ", one.end)
+    end = end if end > 0 else len(reading.text)
     for other in same:
         if other.end <= one.start:
             start = max(start, _borders(reading.text, other, one)[-1])
@@ -240,9 +241,10 @@ def _taken(here: list[str], there: list[str], said: frozenset[str], later: bool)
     return told
 
 
-def _side(claim: Reading, one: Quantity, source: Reading, own: Quantity) -> bool:
+def _side(claim: Reading, one: Quantity, source: Reading, own: Quantity, question: Reading) -> bool:
     """Tells whether a statement is where the source has it: what was left, what was reached, or how far it went."""
     said, given = sided(claim.text, one.start), sided(source.text, own.start)
+    said = said if said or claim.content else sided(question.text, len(question.text))
     if given == "from" and any(sided(source.text, other.start) == "to" for other in source.quantities):
         return said == "from"
     moment = one.kind in {"date", "time", "weekday"}
@@ -260,9 +262,9 @@ def mixed(claim: Reading, source: Reading) -> bool:
     for clause in clauses:
         others = [other for other in clauses if other is not clause]
         elsewhere = frozenset[str]().union(*(other.stems for other in others))
-        told = [
-            mark for mark in clause.stems - clause.subject if known(mark, claim.stems) and not _said_of(mark, elsewhere)
-        ] or _stated(claim, clause.quantities, [each for other in others for each in other.quantities])
+        told = any(known(mark, claim.stems) and not _said_of(mark, elsewhere) for mark in clause.stems - clause.subject)
+        if claim.quantities:
+            told = _stated(claim, clause.quantities, [each for other in others for each in other.quantities])
         speaking = [other for other in others if other.stems - other.subject or other.named]
         rivals = [mark for other in speaking for mark in other.subject - clause.stems]
         if told and clause.subject and not _any(clause.subject, claim.stems) and _any(rivals, claim.stems):

@@ -87,17 +87,7 @@ class Verifier:
                 return []
             bound.append(one)
             before = before if claims.leans(piece) else piece
-        return [] if self._split(pieces, bound) else bound
-
-    def _split(self, pieces: list[str], bound: list[Bound]) -> bool:
-        """Tells whether pieces say of one sentence together what it does not say as a whole."""
-        for source in {one.source for one in bound}:
-            together = [piece for piece, one in zip(pieces, bound, strict=True) if one.source is source]
-            whole = read(" and ".join(together))
-            fitting = [one for one in self._candidates if one.source is source]
-            if len(together) > 1 and all(_repeated(whole, one) or self._meaning(whole, one) for one in fitting):
-                return True
-        return False
+        return bound
 
     def _claim(self, claim: Claim) -> "Bound | _Fault":
         reading = read(claim.text)
@@ -117,8 +107,7 @@ class Verifier:
         if unsaid:
             return unsaid
         unknown = [word for word in reading.content if not self._says(word, one)]
-        strays = one.whole and self._strays(reading, one)
-        wrong = _ELSE if strays or self._usurped(reading, one) else self._meaning(reading, one)
+        wrong = _ELSE if self._usurped(reading, one) else self._meaning(reading, one)
         if wrong:
             return _Fault(wrong, _ASKEW if unknown else _AGAINST)
         faults = [self._off(part, reading, unknown, one) for part in self._question.parts]
@@ -155,14 +144,6 @@ class Verifier:
         told = reading.stems | self._question.reading.stems | {word.stem for word in words(self._question.reading.text)}
         return any(implied([other]) & told or stem(other.unit) in told for other in held)
 
-    def _strays(self, reading: Reading, one: Candidate) -> bool:
-        """Tells whether a claim takes more from the sentence above than the thing that it speaks of."""
-        if not all(any(carries(other, each) for other in one.own.quantities) for each in reading.quantities):
-            return False
-        topic = claims.subject(one.source.before) | self._question.reading.stems
-        lent = [word for word in reading.content if not self._near.says(word, one.alone)]
-        return any(word.stem in reading.keys and not known(word.stem, topic) for word in lent)
-
     def _usurped(self, reading: Reading, one: Candidate) -> bool:
         """Tells whether the claim is about what only the note's title names, the sentence about another thing."""
         topic = [word for word in reading.content if not known(word.stem, frozenset(one.all.own))]
@@ -173,7 +154,7 @@ class Verifier:
     def _meaning(self, reading: Reading, one: Candidate) -> str | None:
         if _same(reading.text, one.source.plain):
             return None
-        if roles.turned(reading.text, one.own.text):
+        if " | " not in one.own.text and roles.turned(reading.text, one.own.text):
             return "it turns the relation round"
         against = polarity.disagrees(reading.text, one.reading.text)
         if against:
@@ -189,7 +170,7 @@ class Verifier:
         if foreign:
             return _Fault(f"“{foreign[0].text}” is not in the passage", _UNSAID)
         said = [word for word in reading.content if word not in unknown]
-        carried = added(one.alone, said)
+        carried = added(one.all, said)
         missed = about.missing(part, carried, self._near)
         if not about.about(part, missed, carried):
             return _Fault(f"the question asks about “{missed[0].text}”, that passage does not", _BESIDE)
