@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from quorra.ledger.paths import Blocked
 from quorra.ledger.plumbing.objects import Row
 
 
@@ -62,11 +63,18 @@ class Journal:
 
 
 def load(file: Path) -> Journal | None:
-    """Reads the journal, None where no commit was under way."""
+    """Reads the journal, None where no commit was under way; raises Blocked where it is damaged."""
     try:
-        raw = json.loads(file.read_text(encoding="ascii"))
+        return _parsed(json.loads(file.read_text(encoding="ascii")))
     except FileNotFoundError:
         return None
+    except (ValueError, KeyError, TypeError) as error:
+        message = f"The record of a commit that was cut short, {file}, is damaged."
+        advice = "Look at git status; when all your texts are there, remove that file."
+        raise Blocked("journal", str(file), message, advice) from error
+
+
+def _parsed(raw: dict[str, Any]) -> Journal:
     drafts = [
         Draft(author, text, {path: _row(row) for path, row in rows.items()}) for author, text, rows in raw["drafts"]
     ]

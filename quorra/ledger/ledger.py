@@ -35,9 +35,11 @@ def local() -> datetime:
     return datetime.now().astimezone()
 
 
-def _refusal(error: Blocked | OSError) -> Refused:
+def _refusal(error: Blocked | OSError | GitFailed) -> Refused:
     if isinstance(error, Blocked):
         return error.refused
+    if isinstance(error, GitFailed):
+        return Refused("git", f"Nothing was written: {error.message}", None, error.next or "")
     return Refused("disk", f"Nothing was written: {error.strerror} ({error.filename or 'git folder'}).")
 
 
@@ -77,14 +79,14 @@ class Ledger:
             self._repo.objects.write_new(edit.content for edit in change.edits if edit.content is not None)
             self.steps("blobs written")
             return self._turn(lambda planner: planner.change(change))
-        except (Blocked, OSError) as error:
+        except (Blocked, OSError, GitFailed) as error:
             return _refusal(error)
 
     def adopt(self, paths: Sequence[str], origin: Origin) -> Outcome:
         """Commits hand edits as they are, as the person's own commit."""
         try:
             return self._turn(lambda planner: planner.adopt(paths, origin))
-        except (Blocked, OSError) as error:
+        except (Blocked, OSError, GitFailed) as error:
             return _refusal(error)
 
     def _turn(self, plan: Callable[[Planner], Refused | Stale | None]) -> Outcome:
@@ -132,7 +134,7 @@ class Ledger:
                     with self._repo.locks.hold_index():
                         publisher.recover()
                 publisher.sweep()
-        except (Blocked, OSError) as error:
+        except (Blocked, OSError, GitFailed) as error:
             return _refusal(error)
         return None
 

@@ -17,6 +17,7 @@ from quorra.ledger.paths import Blocked
 from quorra.ledger.plumbing.entries import Entries
 from quorra.ledger.plumbing.lock import LEFT
 from quorra.ledger.plumbing.objects import Row
+from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.plumbing.sealed import Sealed
 
@@ -80,11 +81,14 @@ class Publisher:
                 return stopped
             self.steps("files written")
             self._index(journal, work.index, forward=True, stats={**work.like, **stats})
-        except OSError:
+            self.steps("index written")
+            return self._move(journal)
+        except (OSError, GitFailed):
+            journal = load(self.file) or journal
+            if self.repo.head() == journal.commit:
+                return Applied(journal.commit)
             self.undo(journal)
             raise
-        self.steps("index written")
-        return self._move(journal)
 
     def chain(self, head: str | None, drafts: list[Draft], when: str) -> str:
         """Writes the commits of some drafts one on the other and gives the last one's id."""
@@ -140,10 +144,16 @@ class Publisher:
             source, target = pair if forward else pair[::-1]
             if index.row(path) == source and (source != target or path in stats):
                 rows[path] = (target, self._stat(path, stats.get(path))) if target else None
-        old, new = self.repo.tree_of(journal.head), self.repo.tree_of(journal.commit)
-        if not forward:
-            old, new = new, old
-        self.repo.set_index(index, rows, old, new)
+        if rows:
+            old, new = self.repo.tree_of(journal.head), self._made(journal.commit)
+            self.repo.set_index(index, rows, *((old, new) if forward else (new, old)))
+
+    def _made(self, commit: str) -> str | None:
+        """Gives the tree of a commit of ours, None where it never came to be; git then finds out what it must know."""
+        try:
+            return self.repo.tree_of(commit)
+        except GitFailed:
+            return None
 
     def _stat(self, path: str, known: os.stat_result | None) -> os.stat_result | None:
         """Gives the file's stat if it still is the file that was hashed; else git is left to look for itself."""
@@ -310,7 +320,7 @@ class Publisher:
 
     def _settled(self, journal: Journal) -> bool:
         try:
-            return self.repo.settled() == journal.branch
+            return self.repo.settled() == journal.branch and self._made(journal.commit) is not None
         except Blocked:
             return False
 

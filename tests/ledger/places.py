@@ -12,6 +12,7 @@ from quorra.ledger.ledger import Ledger
 
 ORIGIN = Origin("owner", "test", "to see what happens", "s-1", "note")
 OWNER = ("Mira", "mira@localhost")
+FORMS = ("sha1", "sha256")
 
 
 def git(root: Path, *words: str, check: bool = True) -> str:
@@ -21,10 +22,10 @@ def git(root: Path, *words: str, check: bool = True) -> str:
     return done.stdout
 
 
-def repository(root: Path, files: dict[str, bytes] | None = None) -> Path:
+def repository(root: Path, files: dict[str, bytes] | None = None, form: str = "sha1") -> Path:
     """Makes a repository, with a first commit where there are files."""
     root.mkdir(exist_ok=True)
-    git(root, "init", "-q", "-b", "main")
+    git(root, "init", "-q", "-b", "main", f"--object-format={form}")
     git(root, "config", "user.name", "Seed")
     git(root, "config", "user.email", "seed@localhost")
     for path, content in (files or {}).items():

@@ -9,12 +9,12 @@ import pytest
 
 from quorra.ledger import change as change_module
 from quorra.ledger.change import Applied, ChangeSet, Edit, Origin, Refused, Stale
-from tests.ledger.places import ORIGIN, change, git, opened, repository, sound, write
+from tests.ledger.places import FORMS, ORIGIN, change, git, opened, repository, sound, write
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return repository(tmp_path / "home", {"a.md": b"one\n", "deep/down/b.md": b"two\n"})
+@pytest.fixture(params=FORMS)
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return repository(tmp_path / "home", {"a.md": b"one\n", "deep/down/b.md": b"two\n"}, request.param)
 
 
 def refusal(outcome: object) -> str:

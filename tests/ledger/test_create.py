@@ -175,3 +175,14 @@ def test_a_home_in_a_second_work_tree_commits_to_its_own_branch(tmp_path: Path):
     assert refusal(write(ledger, {"b.md": b"b\n"})) == "elsewhere"
     assert refusal(write(opened(base), {"b.md": b"b\n"})) == "elsewhere"
     assert git(base, "status", "--porcelain") == ""
+
+
+def test_a_fresh_repository_with_sha256_names_becomes_a_home(tmp_path: Path):
+    root = repository(tmp_path / "home", form="sha256")
+    (root / "note.md").write_bytes(b"mine\n")
+    outcome = made(root)
+    assert isinstance(outcome, Applied)
+    assert len(outcome.commit) == 64
+    assert git(root, "log", "--format=%an").split() == ["Quorra", "Mira"]
+    assert git(root, "status", "--porcelain") == ""
+    sound(root)

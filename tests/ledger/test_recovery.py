@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from quorra.ledger.change import Applied, ChangeSet, Edit, Refused
-from tests.ledger.places import ORIGIN, git, killed, opened, repository, sound, write
+from tests.ledger.places import FORMS, ORIGIN, git, killed, opened, repository, sound, write
 
 OLD = {"a.md": b"one\n", "d/b.md": b"two\n", "d/c.md": b"three\n"}
 NEW: dict[str, bytes | None] = {"a.md": b"new\n", "d/b.md": None, "e/f.md": b"fresh\n"}
@@ -45,8 +45,10 @@ def written() -> dict[str, bytes]:
     return {path: content for path, content in (OLD | NEW).items() if content is not None}
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("step", "times", "done"), STEPS)
-def test_a_kill_leaves_the_old_or_the_new_and_never_half(home: Path, step: str, times: int, done: bool):
+def test_a_kill_leaves_the_old_or_the_new_and_never_half(tmp_path: Path, step: str, times: int, done: bool, form: str):
+    home = repository(tmp_path / "home", OLD, form)
     assert killed(home, NEW, step, times) == signal.SIGKILL
     opened(home).recover()
     assert disk(home) == (written() if done else OLD)
@@ -136,6 +138,67 @@ def test_only_the_lock_of_the_dead_is_swept(home: Path):
     opened(home).recover()
     assert lock.exists()
     os.unlink(lock)
+    sound(home)
+
+
+def test_a_git_that_fails_in_the_middle_leaves_everything_as_it_was(home: Path):
+    git(home, "update-index", "--index-version=4")
+
+    def steps(name: str) -> None:
+        if name == "files written":
+            # The lock of a copy that git alone may write stands in git's way.
+            (home / ".git/quorra/index-copy.lock").touch()
+
+    outcome = write(opened(home, steps), NEW)
+    assert isinstance(outcome, Refused)
+    assert (outcome.code, "index-copy" in outcome.reason, bool(outcome.next)) == ("git", True, True)
+    assert disk(home) == OLD
+    assert git(home, "status", "--porcelain") == ""
+    assert isinstance(write(opened(home), NEW), Applied)
+    assert disk(home) == written()
+    sound(home)
+
+
+@pytest.mark.parametrize("step", ["journal written", "file written", "files written", "index written"])
+def test_a_commit_that_never_reached_the_medium_is_undone(home: Path, step: str):
+    killed(home, NEW, step)
+    commit = json.loads((home / ".git/quorra/journal").read_text())["commit"]
+    (home / ".git/objects" / commit[:2] / commit[2:]).unlink()
+    assert opened(home).recover() is None
+    assert disk(home) == OLD
+    assert git(home, "status", "--porcelain") == ""
+    sound(home)
+
+
+def test_what_can_not_be_recovered_is_told_and_stops_nobody_from_reading(home: Path):
+    killed(home, NEW, "files written")
+    journal = home / ".git/quorra/journal"
+    whole = journal.read_bytes()
+    for text in (b"", b"{}", whole[:40], whole.replace(b"[", b"1", 1)):
+        journal.write_bytes(text)
+        ledger = opened(home)
+        told = ledger.recover()
+        assert isinstance(told, Refused)
+        assert (told.code, str(journal) in told.reason, bool(told.next)) == ("journal", True, True)
+        assert write(ledger, {"z.md": b"z\n"}) == told
+        assert ledger.snapshot().dirty.keys() == NEW.keys()
+    journal.write_bytes(whole)
+    assert opened(home).recover() is None
+    assert disk(home) == written()
+    sound(home)
+
+
+def test_an_index_that_git_can_not_read_is_told_as_a_value(home: Path):
+    killed(home, NEW, "files written")
+    whole = (home / ".git/index").read_bytes()
+    (home / ".git/index").write_bytes(b"nothing like an index")
+    told = opened(home).recover()
+    assert isinstance(told, Refused)
+    assert told.code == "git"
+    (home / ".git/index").write_bytes(whole)
+    assert opened(home).recover() is None
+    assert disk(home) in (OLD, written())
+    assert git(home, "status", "--porcelain") == ""
     sound(home)
 
 

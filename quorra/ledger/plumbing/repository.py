@@ -142,7 +142,7 @@ class Repository:
                 raise NotPlain
             return Entries(raw)
         except NotPlain:
-            return Sealed(self.git, self.index_file, self.own / "index-copy", raw)
+            return Sealed(self.git, self.own / "index-copy", raw, self.objects.none)
 
     def set_index(
         self,
@@ -152,8 +152,6 @@ class Repository:
         new: str | None,
     ) -> None:
         """Renames the index with these rows into place; call it with git's index lock held."""
-        if not rows:
-            return
 
         def folder(tree: str | None, path: bytes) -> bytes | None:
             if tree is None or not path:

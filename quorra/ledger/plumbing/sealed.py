@@ -12,11 +12,11 @@ from quorra.ledger.plumbing.process import Git
 class Sealed:
     """The same questions and changes as ``Entries``, each by a git command."""
 
-    def __init__(self, git: Git, file: Path, copy: Path, raw: bytes) -> None:
+    def __init__(self, git: Git, copy: Path, raw: bytes, none: str) -> None:
         self.git = git
-        self.file = file
         self.copy = copy
         self.raw = raw
+        self.none = none
 
     def row(self, path: str) -> Row | None:
         """Gives a path's row; stages of a conflict have the mode ``unmerged``."""
@@ -34,12 +34,12 @@ class Sealed:
 
     def patched(self, rows: Mapping[str, tuple[Row, os.stat_result | None] | None], old: Ids, new: Ids) -> bytes:
         """Gives the index with these rows put in (None: taken out), made by git on a copy."""
-        self.copy.write_bytes(self.raw)
+        if self.raw:
+            self.copy.write_bytes(self.raw)
         within = {"GIT_INDEX_FILE": str(self.copy)}
-        zero = "0" * 40
         lines = []
         for path, row in rows.items():
-            mode, ident = (row[0].mode, row[0].id) if row else ("0", zero)
+            mode, ident = (row[0].mode, row[0].id) if row else ("0", self.none)
             lines.append(f"{mode} {ident}\t".encode() + os.fsencode(path))
         try:
             self.git.run("update-index", "-z", "--index-info", stdin=b"\0".join([*lines, b""]), within=within)
