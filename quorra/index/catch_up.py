@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from quorra import metrics
 from quorra.access import window
 from quorra.index.intake import passages, plan, prepare
 from quorra.index.intake.plan import Plan
@@ -13,7 +15,7 @@ from quorra.index.intake.prepare import Prepared
 from quorra.index.intake.source import Source
 from quorra.index.store import catalogue
 from quorra.index.store import manifest as manifests
-from quorra.index.store.cache import Cache
+from quorra.index.store.cache import Cache, CacheAway
 from quorra.index.store.manifest import Manifest, Shelf
 from quorra.ledger.change import Snapshot
 
@@ -51,14 +53,14 @@ class Writer:
         """Reads the last published manifest."""
         return manifests.read(self.folder, passages.RECIPE)
 
-    def run(self, snapshot: Snapshot, wait: float | None, rebuild: bool = False) -> tuple[Manifest, int]:
+    def run(self, snapshot: Snapshot, rebuild: bool = False) -> tuple[Manifest, int]:
         """Catches up with a snapshot and publishes; gives the manifest and how many vectors the cache had.
 
         A first build publishes what it has batch by batch: while the manifest has notes ``left``, there is more to
         do. A snapshot that another writer has overtaken meanwhile is taken again.
         """
         seen = self.manifest()
-        with manifests.locked(self.folder, wait):
+        with manifests.locked(self.folder):
             old = self.manifest()
             if old is not None and (seen is None or old.generation != seen.generation):
                 snapshot = self.source.snapshot()
@@ -74,12 +76,15 @@ class Writer:
             if not rebuild and (old is None or old.left):
                 wanted, left = plan.batch(base, wanted)
             texts = plan.texts(self.source, wanted.fresh, snapshot.dirty)
-            fresh, reused = self._write(base, wanted, prepare.all(texts, self.cache), seen_now)
-            return self._published(base, snapshot, left, fresh), reused
+            fresh, reused = self._write(base, wanted, prepare.many(texts, self.cache), seen_now)
+            uncommitted = sorted(filter(None, map(self.source.public, snapshot.dirty)))
+            dirty = dict(snapshot.dirty)
+            fresh = replace(fresh, commit=snapshot.head, dirty=dirty, uncommitted=uncommitted, left=left)
+            return self.publish(fresh), reused
 
-    def publish(self, base: Manifest, **changes: object) -> Manifest:
-        """Publishes the generation after ``base``; the lock must be held."""
-        fresh = base.after(**changes)
+    def publish(self, fresh: Manifest) -> Manifest:
+        """Publishes a manifest as the next generation after the one it was made from; the lock must be held."""
+        fresh = replace(fresh, generation=fresh.generation + 1)
         self.steps("publish")
         manifests.publish(self.folder, fresh)
         manifests.sweep(self.folder, fresh)
@@ -103,10 +108,8 @@ class Writer:
                 found |= store.held(self.tables.read(base.shelves[domain]), some)
         return found
 
-    def _write(
-        self, base: Manifest, wanted: Plan, prepared: Prepared, held: "dict[str, Held]"
-    ) -> tuple[dict[str, object], int]:
-        """Writes tables and catalogue; gives what the manifest has to say of them."""
+    def _write(self, base: Manifest, wanted: Plan, prepared: Prepared, held: "dict[str, Held]") -> tuple[Manifest, int]:
+        """Writes tables and catalogue; gives a manifest that names them, and how many vectors the cache had."""
         held |= self._held(base, [path for path in wanted.gone if path not in held])
         gone = _by_domain(wanted.gone)
         shelves, reused = dict(base.shelves), 0
@@ -118,12 +121,7 @@ class Writer:
                 reused += known
             self.steps("catalogue")
             name, documents, problems = catalogued.result()
-        return {"catalogue": name, "shelves": shelves, "documents": documents, "problems": problems}, reused
-
-    def _published(self, base: Manifest, snapshot: Snapshot, left: int, fresh: Mapping[str, object]) -> Manifest:
-        uncommitted = sorted(filter(None, map(self.source.public, snapshot.dirty)))
-        dirty = dict(snapshot.dirty)
-        return self.publish(base, commit=snapshot.head, dirty=dirty, uncommitted=uncommitted, left=left, **fresh)
+        return replace(base, catalogue=name, shelves=shelves, documents=documents, problems=problems), reused
 
     def _catalogued(self, base: Manifest, wanted: Plan, prepared: Prepared) -> tuple[str, int, int]:
         """Writes the next catalogue, if it differs; gives its name and its documents' and problems' numbers."""
@@ -148,13 +146,17 @@ class Writer:
         return filled, near.num_rows if near is not None else 0
 
     def _near(self, base: Manifest, added: "pa.Table | None") -> "pa.Table | None":
-        """Makes the rows for meaning of the passages whose vectors the cache has."""
+        """Makes the rows for meaning of the passages whose vectors the cache has; words need none of them."""
         from quorra.index.store import tables as store
 
         if added is None or not base.dim:
             return None
         keys = [key for key in added["key"].to_pylist() if key is not None]
-        return store.meaning(added, self.cache.get(base.embedder, keys))
+        try:
+            return store.meaning(added, self.cache.get(base.embedder, keys))
+        except CacheAway:
+            metrics.count("cache_away_total")
+            return None
 
 
 def _by_domain(paths: Sequence[str]) -> dict[str, list[str]]:

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
 from quorra.index.catch_up import Writer
 from quorra.index.store import manifest as manifests
-from quorra.index.store.cache import Vectors
 from quorra.index.store.manifest import IndexBroken, Manifest, Shelf
-from quorra.inference.protocol import Embedder
+from quorra.inference.protocol import Embedder, Vectors
 
 _TEXTS = 32
 _FLUSH = 5.0
@@ -48,7 +47,7 @@ def run(
             manifest = _add(writer, domain, embedder, vectors)
             if manifest.pending:
                 progress(f"{manifest.pending} passages to embed")
-    return Done(tidy(writer, False), embedded, reused)
+    return Done(_tidy(writer), embedded, reused)
 
 
 def _lacking(table: Any, shelf: Shelf) -> dict[bytes, list[int]]:
@@ -96,7 +95,7 @@ def _adopt(writer: Writer, embedder: Embedder) -> Manifest:
         for domain in base.shelves:
             shelf, table = shelves.opened(writer.tables, base, domain)
             found[domain] = shelves.adopt(table, shelf, embedder.dim)
-        return writer.publish(base, embedder=embedder.name, dim=embedder.dim, shelves=found)
+        return writer.publish(replace(base, embedder=embedder.name, dim=embedder.dim, shelves=found))
 
 
 def _add(writer: Writer, domain: str, embedder: Embedder, vectors: Mapping[bytes, Vectors]) -> Manifest:
@@ -114,25 +113,22 @@ def _add(writer: Writer, domain: str, embedder: Embedder, vectors: Mapping[bytes
             return base
         near = store.meaning(store.taken(table, rows, (*store.SHOWN, "key")), vectors)
         shelf = shelves.fill(table, shelf, {}, None, near)
-        return writer.publish(base, shelves={**base.shelves, domain: shelf})
+        return writer.publish(replace(base, shelves={**base.shelves, domain: shelf}))
 
 
-def tidy(writer: Writer, everything: bool) -> Manifest:
-    """Settles what was edited much and compacts what needs it, or all that was edited; builds vector indices."""
+def _tidy(writer: Writer) -> Manifest:
+    """Settles what was edited much and compacts what needs it; builds vector indices."""
     with _base(writer) as base:
-        found = dict(base.shelves)
-        for domain, shelf in base.shelves.items():
-            if shelf.edits or (everything and shelf.stale):
-                found[domain] = _tidied(writer, base, domain, everything)
-        return writer.publish(base, shelves=found) if found != dict(base.shelves) else base
+        found = {domain: _tidied(writer, base, domain) for domain in base.shelves}
+        return writer.publish(replace(base, shelves=found)) if found != dict(base.shelves) else base
 
 
-def _tidied(writer: Writer, base: Manifest, domain: str, everything: bool) -> Shelf:
+def _tidied(writer: Writer, base: Manifest, domain: str) -> Shelf:
     from quorra.index.store import shelves
 
     shelf = base.shelves[domain]
-    whole = everything or shelves.worn(shelf)
-    if not (whole or shelves.untrained(shelf) or shelf.edits >= _EDITS or shelf.loose >= _LOOSE):
+    whole = shelves.worn(shelf)
+    if not shelf.edits or not (whole or shelves.untrained(shelf) or shelf.edits >= _EDITS or shelf.loose >= _LOOSE):
         return shelf
     writer.steps("compact")
     _, table = shelves.opened(writer.tables, base, domain)

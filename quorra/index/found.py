@@ -37,7 +37,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Hits with how fresh they are: commits not yet indexed, passages not yet embedded."""
+    """Hits with how fresh they are.
+
+    ``behind`` counts commits, uncommitted files and, of a first build, notes that are not indexed yet, ``pending``
+    passages not embedded yet.
+    """
 
     commit: str | None
     behind: int

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from quorra import metrics
 from quorra.access.window import Window
@@ -22,9 +21,6 @@ from quorra.index.store.cache import Cache
 from quorra.index.store.manifest import IndexBroken, Manifest
 from quorra.inference.protocol import Embedder
 from quorra.ledger.change import Snapshot
-
-if TYPE_CHECKING:
-    from quorra.index.store.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +66,29 @@ class Index:
         self._starting = threading.Lock()
         self._failed: str | None = None
 
-    def catch_up(self, *, wait: float | None = None, rebuild: bool = False, snapshot: Snapshot | None = None) -> Report:
-        """Brings words, links and known vectors up to what is on disk; embeds nothing.
-
-        Who knows what is on disk hands in the ``snapshot``. Raises IndexBusy where
-        another process holds the lock for longer than ``wait`` seconds.
-        """
+    def catch_up(self, *, rebuild: bool = False) -> Report:
+        """Brings words, links and known vectors up to what is on disk; embeds nothing. Raises IndexBusy."""
         start = perf_counter()
-        snapshot = snapshot or self._source.snapshot()
+        snapshot = self._source.snapshot()
         manifest = self.manifest()
         reused = 0
         while rebuild or not plan.current(manifest, snapshot):
-            manifest, known = self._run(snapshot, wait, rebuild)
+            manifest, known = self._run(snapshot, rebuild)
             reused += known
             if not manifest.left:
                 break
         assert manifest is not None
         return _report(manifest, 0, reused, perf_counter() - start)
 
-    def _run(self, snapshot: Snapshot, wait: float | None, rebuild: bool) -> tuple[Manifest, int]:
+    def _run(self, snapshot: Snapshot, rebuild: bool) -> tuple[Manifest, int]:
         """Catches up, or builds the next batch; what can't be read of the index is made anew, once."""
         try:
-            return self.writer.run(snapshot, wait, rebuild)
-        except (IndexBroken, RuntimeError) as error:
+            return self.writer.run(snapshot, rebuild)
+        except IndexBroken:
             metrics.count("index_broken_total")
             if rebuild:
-                raise IndexBroken(error) from error
-        return self._run(snapshot, wait, True)
+                raise
+        return self._run(snapshot, True)
 
     def embed(self, *, seconds: float | None = None, progress: Callable[[str], None] = lambda _: None) -> Report:
         """Embeds pending passages, all of them or for about ``seconds``; what the cache knows is not embedded again."""
@@ -122,40 +114,34 @@ class Index:
         mode: Mode = "hybrid",
         window: Window,
         per_note: bool = True,
-        wait: float | None = 0.5,
+        wait: float = 0.5,
     ) -> Found:
         """Finds passages, one a note unless ``per_note`` is off.
 
-        Waits up to ``wait`` seconds for a catch-up, then answers from what was last published;
-        with None it doesn't look at the disk at all.
+        Waits up to ``wait`` seconds for a catch-up, then answers from what was last published.
         """
-        snapshot = None if wait is None else self._source.snapshot()
-        if snapshot is not None and wait:
+        snapshot = self._source.snapshot()
+        if wait:
             self._freshen(snapshot, wait)
         manifest = self.manifest()
         if manifest is None:
-            return Found(None, self._source.behind(None, snapshot.head) if snapshot else 0, 0, ())
-        behind = 0
-        if snapshot is not None and not plan.current(manifest, snapshot):
-            behind = self._source.behind(manifest.commit, snapshot.head)
-            behind += len(dict(snapshot.dirty).items() ^ dict(manifest.dirty).items()) + manifest.left
+            return Found(None, self._source.behind(None, snapshot.head), 0, ())
         try:
             found = self._searcher.run(manifest, question, k, mode, window, per_note)
-        except (IndexBroken, RuntimeError) as error:
+        except IndexBroken:
             if not wait:
-                raise IndexBroken(error) from error
+                raise
             self.catch_up(rebuild=True)
             return self.search(question, k=k, mode=mode, window=window, per_note=per_note, wait=0.0)
+        if plan.current(manifest, snapshot):
+            self._failed = None
+            return found
+        behind = self._source.behind(manifest.commit, snapshot.head) + plan.edited(manifest, snapshot) + manifest.left
         return replace(found, behind=behind, reason=found.reason or self._failed)
 
     def manifest(self) -> Manifest | None:
         """Reads the last published manifest."""
         return self.writer.manifest()
-
-    @property
-    def tables(self) -> "Tables":
-        """The LanceDB side, imported when first used."""
-        return self.writer.tables
 
     def readable(self) -> bool:
         """Tells whether a published index can be opened and asked."""
@@ -164,8 +150,8 @@ class Index:
             return False
         try:
             for shelf in manifest.shelves.values():
-                self.tables.read(shelf).count_rows()
-        except (OSError, RuntimeError, ValueError):
+                self.writer.tables.rows(shelf)
+        except (IndexBroken, OSError):
             return False
         return (self.folder / manifest.catalogue).is_file()
 
@@ -177,7 +163,7 @@ class Index:
 
     @cached_property
     def _searcher(self) -> Searcher:
-        return Searcher(self.tables, self._embedder)
+        return Searcher(self.writer.tables, self._embedder)
 
     def _freshen(self, snapshot: Snapshot, wait: float) -> None:
         """Catches up beside the search, which waits for it for a while, and without end where there is no index yet.
@@ -205,7 +191,7 @@ class Index:
 
     def _follow(self, snapshot: Snapshot) -> None:
         """Runs in the thread beside: builds a batch, and sees to the next one."""
-        manifest, _ = self._run(snapshot, None, False)
+        manifest, _ = self._run(snapshot, False)
         if manifest.left:
             with self._starting, suppress(RuntimeError):  # closed meanwhile
                 self._running = self._beside.submit(self._follow, snapshot)

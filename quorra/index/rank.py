@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Vectors = npt.NDArray[np.float32]
+from quorra.inference.protocol import Vectors
+
 Address = tuple[str, int]
 
 POOL = 100

@@ -13,9 +13,9 @@ from quorra.access.window import Window
 from quorra.index import rank
 from quorra.index.found import Found, Hit, Mode, Ranks
 from quorra.index.intake import terms
-from quorra.index.rank import Address, Field, Spot, Vectors
+from quorra.index.rank import Address, Field, Spot
 from quorra.index.store.manifest import Manifest, Shelf
-from quorra.inference.protocol import Embedder, ModelAway
+from quorra.inference.protocol import Embedder, ModelAway, Vectors
 
 if TYPE_CHECKING:
     from quorra.index.store.tables import Tables

@@ -61,7 +61,7 @@ def measured(suite: Path, asked: list[dict[str, Any]]) -> dict[Mode, list[dict[s
         found: dict[Mode, list[dict[str, float]]] = {mode: [] for mode in MODES}
         for case in asked:
             for mode in MODES:
-                hits = index.search(case["question"], k=DEPTH, mode=mode, window=Window(None), wait=None).hits
+                hits = index.search(case["question"], k=DEPTH, mode=mode, window=Window(None), wait=0.0).hits
                 found[mode].append(scores.score([hit.path for hit in hits], case["grades"]))
         index.close()
     return found

@@ -147,7 +147,7 @@ def follow(root: Path, tell: Tell) -> None:
 
 def seen(index: Index) -> set[int]:
     """Gives the numbers of the group that a search finds in what is published."""
-    hits = index.search("standing together", mode="words", window=Window(None), wait=None).hits
+    hits = index.search("standing together", mode="words", window=Window(None), wait=0.0).hits
     assert len(hits) == len(GROUP), f"{len(hits)} of the group"
     return {counter(hit.text.encode()) for hit in hits}
 

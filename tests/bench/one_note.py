@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from quorra.access.window import Window
 from quorra.index.index import Index
+from quorra.index.search import Searcher
 from quorra.index.store import lance, tables
 from quorra.ledger.change import Snapshot
 from quorra.vault.texts import Texts
@@ -53,12 +54,13 @@ class Edits:
 
 def quorra(index: Index, edits: Edits) -> Callable[[], None]:
     """Gives the way of the index: catch up, publish, search."""
+    searcher = Searcher(index.writer.tables, None)
 
     def work() -> None:
         snapshot, word = edits.write()
-        index.catch_up(snapshot=snapshot)
-        hits = index.search(word, mode="words", window=Window(None), wait=None).hits
-        assert len(hits) == 1
+        manifest, _ = index.writer.run(snapshot)
+        found = searcher.run(manifest, word, 10, "words", Window(None), per_note=True)
+        assert len(found.hits) == 1
 
     return work
 
@@ -69,7 +71,7 @@ def floors(index: Index, folder: Path, notes: int) -> dict[str, Callable[[], Non
 
     manifest = index.manifest()
     assert manifest is not None
-    source = index.tables.read(manifest.shelves["household"])
+    source = index.writer.tables.read(manifest.shelves["household"])
     rows = source.search().select(["path", "part", "text", "words"]).limit(10**9).to_arrow()
     base = lance.lancedb().connect(str(folder))
     plain = [base.create_table(name, data=rows) for name in ("plain", "indexed")]

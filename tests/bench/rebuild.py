@@ -66,7 +66,7 @@ def answers(index: Index, questions: list[str]) -> list[Any]:
     found = []
     for question in questions:
         for mode in ("hybrid", "words"):
-            hits = index.search(question, mode=mode, window=Window(None), wait=None).hits  # type: ignore[arg-type]
+            hits = index.search(question, mode=mode, window=Window(None), wait=0.0).hits  # type: ignore[arg-type]
             found.append([(hit.path, hit.lines, round(hit.score, 9), hit.blob, hit.commit) for hit in hits])
     return found
 

@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from quorra.access.window import Window
 from quorra.index.index import Index
+from quorra.index.search import Searcher
 from quorra.index.store import lance, shelves, tables
 from quorra.inference.embed.minilm import MiniLM
 from quorra.inference.protocol import Vectors
@@ -82,7 +83,7 @@ def recall(index: Index, known: Vectors) -> float:
     """Measures how many of the exact ten nearest passages a trained vector index finds for worded questions."""
     manifest = index.manifest()
     assert manifest is not None
-    table = index.tables.write(manifest.shelves["household"])
+    table = index.writer.tables.write(manifest.shelves["household"])
     shelf = shelves.train(table, manifest.shelves["household"])
     model = MiniLM()
     asked = questions(200)
@@ -127,7 +128,7 @@ def raw(folder: Path, index: Index) -> Any:
 def _table(index: Index) -> Any:
     manifest = index.manifest()
     assert manifest is not None
-    return index.tables.read(manifest.shelves["household"])
+    return index.writer.tables.read(manifest.shelves["household"])
 
 
 def floors(table: Any, drawn: Drawn) -> dict[str, Callable[[str], object]]:
@@ -169,8 +170,12 @@ def main(quick: bool) -> bool:
         asked = questions(40)
         plain = floors(raw(Path(folder), index), drawn)
 
+        searcher = Searcher(index.writer.tables, lambda: drawn)
+
         def ours(question: str) -> object:
-            return index.search(question, window=Window(None), wait=None).hits
+            manifest = index.manifest()
+            assert manifest is not None
+            return searcher.run(manifest, question, 10, "hybrid", Window(None), per_note=True).hits
 
         ways = {"quorra": ours, **plain}
         works = {name: lambda way=way: [way(question) for question in asked] for name, way in ways.items()}

@@ -60,7 +60,7 @@ def ready(root: Path) -> None:
     shutil.rmtree(root / ".quorra/index")
     index = Index(root / ".quorra/index", root / ".quorra/cache", vaults.texts(root))
     index.catch_up()
-    assert index.search("note", mode="words", window=Window(None), wait=None).hits
+    assert index.search("note", mode="words", window=Window(None), wait=0.0).hits
     index.close()
 
 
@@ -72,7 +72,7 @@ def _floors(root: Path, index: Index, beside: Path) -> dict[str, Callable[[], ob
     parts = [parse.split(text) for text in texts]
     manifest = index.manifest()
     assert manifest is not None
-    table = index.tables.read(manifest.shelves["household"])
+    table = index.writer.tables.read(manifest.shelves["household"])
     rows = table.search().select(["path", "words"]).limit(10**9).to_arrow()
     whole = table.search().where("whole IS NOT NULL").select(["path", "whole"]).limit(10**9).to_arrow()
     return {

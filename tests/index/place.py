@@ -3,14 +3,15 @@
 import os
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from quorra.access.window import Window
-from quorra.index import embedding
 from quorra.index.found import Found
 from quorra.index.index import Index
 from quorra.index.store import catalogue
+from quorra.index.store import manifest as manifests
 from quorra.inference.protocol import Embedder
 from quorra.ledger.ledger import Ledger
 from quorra.settings import Settings
@@ -91,7 +92,17 @@ class Place:
 
 def compacted(index: Index) -> None:
     """Makes every table as a rebuild would make it, so that scores no longer show its history."""
-    embedding.tidy(index.writer, True)
+    from quorra.index.store import shelves
+
+    with manifests.locked(index.folder):
+        base = index.manifest()
+        assert base is not None
+        found = {}
+        for domain in base.shelves:
+            index.writer.steps("compact")
+            shelf, table = shelves.opened(index.writer.tables, base, domain)
+            found[domain] = shelves.compact(table, shelf)
+        index.writer.publish(replace(base, shelves=found))
 
 
 def contents(index: Index) -> dict[str, list[Any]]:
@@ -100,7 +111,7 @@ def contents(index: Index) -> dict[str, list[Any]]:
     assert manifest is not None
     found: dict[str, list[Any]] = {}
     for domain, shelf in manifest.shelves.items():
-        rows = index.tables.read(shelf).to_arrow().to_pylist()
+        rows = index.writer.tables.read(shelf).to_arrow().to_pylist()
         found[domain] = sorted(rows, key=lambda row: (row["path"], row["part"], row["words"] is None))
     file = index.folder / manifest.catalogue
     for table in ("documents", "links", "tags"):

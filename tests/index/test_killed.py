@@ -59,7 +59,7 @@ def test_killed_at(verb: str, step: str, at: int, tmp_path: Path):
     if verb != "catch_up":
         place.index.catch_up()
     kill(place, verb, step, at)
-    served = place.index.search("yak", window=EVERYTHING, wait=None)
+    served = place.index.search("yak", window=EVERYTHING, wait=0.0)
     assert [hit.path for hit in served.hits] == ["a.md"]
     assert place.paths("walrus") == ["a.md"]
     assert place.paths("zebra") == []

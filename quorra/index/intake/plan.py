@@ -28,6 +28,11 @@ def current(manifest: Manifest | None, snapshot: Snapshot) -> bool:
     return manifest.commit == snapshot.head and manifest.dirty == snapshot.dirty
 
 
+def edited(manifest: Manifest, snapshot: Snapshot) -> int:
+    """Counts the files whose uncommitted text is another one now, or is there no more."""
+    return len({path for path, _ in dict(snapshot.dirty).items() ^ dict(manifest.dirty).items()})
+
+
 def make(source: Source, manifest: Manifest, snapshot: Snapshot, indexed: Indexed) -> Plan:
     """Compares what is on disk with what is ``indexed``: the blobs of some public names, or of all there are."""
     wanted = _wanted(source, manifest, snapshot)

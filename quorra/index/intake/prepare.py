@@ -26,7 +26,7 @@ _CHUNK = 60
 _MANY = 300
 _CODE = str(Path(__file__).resolve().parents[3])
 _WORKER = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from quorra.index.intake import prepare; prepare.serve(sys.argv[2])"
+    "import sys; sys.path.insert(0, sys.argv[1]); from quorra.index.intake import prepare; prepare.work(sys.argv[2])"
 )
 
 
@@ -38,16 +38,16 @@ class Prepared:
     rows: catalogue.Rows
 
 
-def all(texts: Iterable[Text], cache: Cache) -> Prepared:
+def many(texts: Iterable[Text], cache: Cache) -> Prepared:
     """Prepares few texts in this process, many of them with the help of a second one."""
     texts = iter(texts)
     first = list(islice(texts, _MANY))
     if len(first) < _MANY:
-        return some(first, cache)
+        return few(first, cache)
     chunks = _Chunks(chain(first, texts))
     with ThreadPoolExecutor(1, "quorra-prepare") as pool:
         beside = pool.submit(_beside, chunks, cache)
-        done = {number: some(chunk, cache) for number, chunk in chunks}
+        done = {number: few(chunk, cache) for number, chunk in chunks}
         done |= beside.result()
     return _joined([done[number] for number in sorted(done)])
 
@@ -81,7 +81,7 @@ def _beside(chunks: _Chunks, cache: Cache) -> dict[int, Prepared]:
         assert child.stdin is not None
         assert child.stdout is not None
         for number, chunk in chunks:
-            done[number] = _sent(chunk, child.stdin, child.stdout) or some(chunk, cache)
+            done[number] = _sent(chunk, child.stdin, child.stdout) or few(chunk, cache)
     return done
 
 
@@ -95,7 +95,7 @@ def _sent(chunk: list[Text], there: IO[bytes], back: IO[bytes]) -> Prepared | No
         return None
 
 
-def serve(folder: str) -> None:
+def work(folder: str) -> None:
     """Prepares chunks from standard input until it ends: the second process's side."""
     gc.disable()  # nothing that it makes goes in circles
     cache = Cache(Path(folder))
@@ -104,7 +104,7 @@ def serve(folder: str) -> None:
             chunk: list[Text] = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        pickle.dump(some(chunk, cache), sys.stdout.buffer)
+        pickle.dump(few(chunk, cache), sys.stdout.buffer)
         sys.stdout.buffer.flush()
 
 
@@ -123,7 +123,7 @@ def _joined(parts: Sequence[Prepared]) -> Prepared:
     )
 
 
-def some(texts: Iterable[Text], cache: Cache) -> Prepared:
+def few(texts: Iterable[Text], cache: Cache) -> Prepared:
     """Parses files and cuts them into passages."""
     from quorra.index.store.tables import PASSAGES
 

@@ -12,11 +12,10 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from quorra.errors import QuorraError
+from quorra.inference.protocol import Vectors
 
-Vectors = npt.NDArray[np.float32]
 _AT_ONCE = 500
 _TABLE = """
 CREATE TABLE IF NOT EXISTS vectors (model TEXT, key BLOB, vector BLOB, PRIMARY KEY (model, key)) WITHOUT ROWID

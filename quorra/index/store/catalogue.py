@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorra.index.store.manifest import IndexBroken
+from quorra.index.store.manifest import IndexBroken, trouble
 
 if TYPE_CHECKING:
     import duckdb
@@ -70,7 +70,7 @@ class Editor:
         """Writes generation ``new`` as ``old`` without the notes ``gone`` and with rows added.
 
         Gives the number of documents and of their problems. What a writer that died
-        has left goes first: DuckDB would replay its write-ahead log. Raises IndexBroken.
+        has left goes first: DuckDB would replay its write-ahead log. Raises IndexBroken, or OSError on a full disk.
         """
         import duckdb
 
@@ -78,7 +78,7 @@ class Editor:
         for left in self._folder.glob("catalogue-*.part*"):
             left.unlink()
         if old:
-            shutil.copyfile(self._folder / old, fresh)
+            _copy(self._folder / old, fresh)
         name = str(fresh).replace("'", "''")
         with ExitStack() as undo:
             undo.callback(self._forget)
@@ -89,7 +89,7 @@ class Editor:
                 self._base.execute("USE memory")
                 self._base.execute("DETACH fresh")
             except duckdb.Error as error:
-                raise IndexBroken(error) from error
+                raise trouble(error) from error
             undo.pop_all()
         os.replace(fresh, self._folder / new)
         return counted
@@ -119,6 +119,13 @@ class Editor:
         counted = base.execute("SELECT count(*), coalesce(sum(problems), 0)::BIGINT FROM documents").fetchone()
         assert counted is not None
         return int(counted[0]), int(counted[1])
+
+
+def _copy(old: Path, fresh: Path) -> None:
+    try:
+        shutil.copyfile(old, fresh)
+    except FileNotFoundError as error:
+        raise IndexBroken(error) from error
 
 
 def query(file: Path, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:

@@ -1,5 +1,6 @@
 """The one file that says which catalogue and which table versions belong together, and the writers' lock."""
 
+import errno
 import fcntl
 import json
 import os
@@ -7,7 +8,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -18,8 +19,6 @@ from quorra.errors import QuorraError
 FORMAT = 2
 FILE = "manifest.json"
 KEEP = 3600.0
-
-
 PATIENCE = 300.0
 
 
@@ -42,6 +41,12 @@ class IndexBroken(QuorraError):
             f"The index can't be used ({type(why).__name__}).",
             "See that the disk has room, then: rm -r .quorra/index and quorra sync",
         )
+
+
+def trouble(error: Exception) -> QuorraError | OSError:
+    """Tells a full disk, where making the index again is of no use, from an index that can't be used."""
+    full = os.strerror(errno.ENOSPC)
+    return OSError(errno.ENOSPC, full) if full in str(error) else IndexBroken(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +112,6 @@ class Manifest:
     def pending(self) -> int:
         """Counts passages that are to be embedded and are not yet."""
         return self.keyed - sum(shelf.vectors for shelf in self.shelves.values())
-
-    def after(self, **changes: object) -> "Manifest":
-        """Gives the next generation with some fields changed."""
-        return replace(self, generation=self.generation + 1, **changes)  # type: ignore[arg-type]
 
 
 def read(folder: Path, recipe: str) -> Manifest | None:

@@ -28,6 +28,7 @@ def opened(base_tables: Tables, manifest: Manifest, domain: str) -> tuple[Shelf,
     return Shelf(name, 0), base_tables.create(name, manifest.dim)
 
 
+@tables.sound()
 def fill(
     table: Any,
     shelf: Shelf,
@@ -56,6 +57,7 @@ def fill(
     )
 
 
+@tables.sound()
 def adopt(table: Any, shelf: Shelf, dim: int) -> Shelf:
     """Makes a table ready for vectors of ``dim`` numbers; those of another embedder go."""
     tables.give(table, dim)
@@ -72,6 +74,7 @@ def untrained(shelf: Shelf) -> bool:
     return shelf.vectors >= MANY and (not shelf.trained or shelf.loose > shelf.vectors // 4)
 
 
+@tables.sound()
 def settle(table: Any, shelf: Shelf) -> Shelf:
     """Merges a table's files and lets its indices know the rows that were added since."""
     _prune(table)
@@ -79,6 +82,7 @@ def settle(table: Any, shelf: Shelf) -> Shelf:
     return replace(shelf, version=table.version, edits=0)
 
 
+@tables.sound()
 def compact(table: Any, shelf: Shelf) -> Shelf:
     """Settles a table and builds its word indices anew, so that their statistics are those of its rows."""
     shelf = settle(table, shelf)
@@ -87,6 +91,7 @@ def compact(table: Any, shelf: Shelf) -> Shelf:
     return replace(shelf, version=table.version, stale=0)
 
 
+@tables.sound()
 def train(table: Any, shelf: Shelf) -> Shelf:
     """Builds the vector index anew."""
     tables.index_vectors(table, shelf.vectors)

@@ -9,8 +9,9 @@ note also carries all words of the note.
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorra.index.rank import Field, Spot, Vectors
+from quorra.index.rank import Field, Spot
 from quorra.index.store import lance
-from quorra.index.store.manifest import IndexBroken, Shelf
+from quorra.index.store.manifest import IndexBroken, Shelf, trouble
+from quorra.inference.protocol import Vectors
 
 PASSAGES = pa.schema(
     [
@@ -45,6 +47,20 @@ _AT_ONCE = 500
 _ALL = 100_000_000
 
 
+@contextmanager
+def sound() -> Iterator[None]:
+    """Raises IndexBroken, or OSError on a full disk, where LanceDB says that a table is not as it should be.
+
+    It says so by RuntimeError itself; what derives from that is a fault of ours.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if type(error) is not RuntimeError:
+            raise
+        raise trouble(error) from error
+
+
 class Tables:
     """The tables of one index; readers see the versions that a manifest names, the writer the newest."""
 
@@ -55,7 +71,7 @@ class Tables:
         self._lock = threading.RLock()
 
     def read(self, shelf: Shelf) -> Any:
-        """Opens a table at the version that belongs to a manifest; raises IndexBroken."""
+        """Opens a table at the version that belongs to a manifest."""
         key = (shelf.table, shelf.version)
         with self._lock:
             table = self._open.get(key)
@@ -65,6 +81,12 @@ class Tables:
                 self._open[key] = table
         return table
 
+    @sound()
+    def rows(self, shelf: Shelf) -> int:
+        """Counts a table's rows."""
+        return int(self.read(shelf).count_rows())
+
+    @sound()
     def keep(self, shelf: Shelf, table: Any) -> None:
         """Keeps the writer's table, which knows its newest version, for the readers to come."""
         table.checkout(shelf.version)
@@ -72,26 +94,32 @@ class Tables:
             self._open = {old: kept for old, kept in self._open.items() if old[0] != shelf.table}
             self._open[shelf.table, shelf.version] = table
 
+    @sound()
     def _at(self, shelf: Shelf) -> Any:
-        try:
-            table = self._connect().open_table(shelf.table)
-            table.checkout(shelf.version)
-        except (RuntimeError, ValueError, OSError) as error:
-            raise IndexBroken(error) from error
+        table = self._named(shelf)
+        table.checkout(shelf.version)
         return table
 
+    @sound()
     def write(self, shelf: Shelf) -> Any:
         """Opens a table for writing, put back to the manifest's version where a writer died beyond it."""
-        table = self._connect().open_table(shelf.table)
+        table = self._named(shelf)
         if table.version != shelf.version:
             table.checkout(shelf.version)
             table.restore()
         return table
 
+    @sound()
     def create(self, name: str, dim: int) -> Any:
         """Makes an empty table."""
         schema = PASSAGES.append(pa.field("vector", pa.list_(pa.float32(), dim))) if dim else PASSAGES
         return self._connect().create_table(name, schema=schema)
+
+    def _named(self, shelf: Shelf) -> Any:
+        try:
+            return self._connect().open_table(shelf.table)
+        except (ValueError, OSError) as error:
+            raise IndexBroken(error) from error
 
     def _connect(self) -> Any:
         with self._lock:
@@ -120,6 +148,7 @@ class Held:
     vectors: int
 
 
+@sound()
 def held(table: Any, paths: Sequence[str]) -> dict[str, Held]:
     """Looks up some notes, those that are there."""
     found: dict[str, Held] = {}
@@ -132,6 +161,7 @@ def held(table: Any, paths: Sequence[str]) -> dict[str, Held]:
     return found
 
 
+@sound()
 def drop(table: Any, paths: Sequence[str]) -> None:
     """Removes every row of some notes."""
     for at in range(0, len(paths), _AT_ONCE):
@@ -143,6 +173,7 @@ def quoted(values: Iterable[str]) -> str:
     return ", ".join("'" + value.replace("'", "''") + "'" for value in values)
 
 
+@sound()
 def give(table: Any, dim: int) -> None:
     """Gives a table room for vectors of ``dim`` numbers, dropping those of another embedder."""
     table.delete("words IS NULL")
@@ -163,6 +194,7 @@ def meaning(passages: pa.Table, vectors: Mapping[bytes, Vectors]) -> pa.Table | 
     return rows.append_column("vector", column)
 
 
+@sound()
 def add(table: Any, *parts: pa.Table | None) -> None:
     """Adds rows of several kinds, all in one append."""
     some = [part for part in parts if part is not None]
@@ -178,6 +210,7 @@ def _column(rows: pa.Table, field: pa.Field) -> Any:
     return pa.nulls(rows.num_rows, field.type)
 
 
+@sound()
 def lacking(table: Any) -> dict[int, bytes]:
     """Gives the keys of the passages that are to be embedded and are not, under their row numbers."""
     query = table.search().where("key IS NOT NULL").select(["path", "part", "key", "embeds"]).with_row_id(True)
@@ -188,6 +221,7 @@ def lacking(table: Any) -> dict[int, bytes]:
     return {row: key for row, path, part, key, embeds in rows if embeds and (path, part) not in known}
 
 
+@sound()
 def texts(table: Any, rows: Sequence[int]) -> dict[bytes, str]:
     """Reads the embedded texts of some rows, under their keys."""
     found = table.take_row_ids(list(rows)).select(["key", "embeds", "words"]).to_arrow()
@@ -195,6 +229,7 @@ def texts(table: Any, rows: Sequence[int]) -> dict[bytes, str]:
     return {key: words[:length] for key, length, words in zip(*columns, strict=True)}
 
 
+@sound()
 def taken(table: Any, rows: Sequence[int], columns: Sequence[str]) -> pa.Table:
     """Reads some rows by their numbers, in any order."""
     return table.take_row_ids(list(rows)).select(list(columns)).to_arrow()
@@ -211,9 +246,14 @@ def index_words(table: Any) -> None:
 
     config = FTS(with_position=False, stem=True, remove_stop_words=False, ascii_folding=True)
     with ThreadPoolExecutor(1, "quorra-whole") as beside:
-        whole = beside.submit(table.create_index, "whole", config=config, replace=True)
-        table.create_index("words", config=config, replace=True)
+        whole = beside.submit(_index, table, "whole", config)
+        _index(table, "words", config)
         whole.result()
+
+
+@sound()
+def _index(table: Any, column: str, config: Any) -> None:
+    table.create_index(column, config=config, replace=True)
 
 
 def index_paths(table: Any) -> None:
@@ -221,9 +261,10 @@ def index_paths(table: Any) -> None:
     lance.lancedb()
     from lancedb.index import BTree
 
-    table.create_index("path", config=BTree(), replace=True)
+    _index(table, "path", BTree())
 
 
+@sound()
 def words(table: Any, column: str, query: str, limit: int, every: bool = False) -> list[Spot]:
     """Finds the passages that hold any of the words, or every one, best first, by BM25 over a column."""
     asked: Any = query
@@ -250,6 +291,7 @@ def _sure(ask: Callable[[int], pa.Table], column: str, limit: int) -> pa.Table:
     return found.slice(0, scores.index(scores[-1]))
 
 
+@sound()
 def near(table: Any, shelf: Shelf, vector: Vectors, limit: int) -> Field:
     """Finds the passages nearest to a vector by cosine."""
     if not shelf.vectors:
@@ -271,4 +313,4 @@ def index_vectors(table: Any, count: int) -> None:
 
     partitions = max(32, round(count**0.5 / 2))
     config = IvfFlat(distance_type="cosine", num_partitions=partitions, sample_rate=64, max_iterations=20)
-    table.create_index("vector", config=config, replace=True)
+    _index(table, "vector", config)
