@@ -2,11 +2,13 @@
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from quorra.ledger.paths import Blocked
+from quorra.ledger.plumbing.disk import settle
 from quorra.ledger.plumbing.objects import Row
 
 
@@ -46,14 +48,16 @@ class Journal:
     rows: dict[str, tuple[Row | None, Row | None]]
     made: list[str]
 
-    def save(self, file: Path) -> None:
-        """Writes the journal by rename and makes sure that it is on the medium."""
+    def save(self, file: Path, places: Iterable[Path]) -> None:
+        """Writes the journal by rename once it, and all that was written in ``places``, is on the medium."""
         temp = file.with_name(file.name + "-new")
         with open(temp, "w", encoding="ascii") as out:
             out.write(json.dumps(self._plain()))
-            out.flush()
-            os.fsync(out.fileno())
+        apart = settle((file.parent, *places)) > 1
         os.replace(temp, file)
+        if apart:
+            # What follows on another file system could otherwise get there before the journal's name does.
+            settle((file.parent,))
 
     def _plain(self) -> dict[str, Any]:
         drafts = [(draft.author, draft.message, draft.rows) for draft in self.drafts]
