@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from quorra.index.index import Index, Report
     from quorra.inference.protocol import Chat, Embedder
 
-SHIPPED = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parent
+SHIPPED = PACKAGE / "shipped" if (PACKAGE / "shipped").is_dir() else PACKAGE.parent
 FIRST_LOOK = 8.0
 PASSAGES = 12
 
