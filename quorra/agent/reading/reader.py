@@ -75,7 +75,7 @@ _IMPLIED: Mapping[str, frozenset[str]] = {
         "period": "often frequent frequenc oft interval regular month year week day annu",
         "power": "power watt",
         "share": "percent share percentag",
-        "code": "numb reach contact",
+        "code": "numb reach contact ring cal phon",
         "area": "big larg siz area measur",
         "energy": "electricit energ consum",
         "speed": "speed fast",

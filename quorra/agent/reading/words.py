@@ -74,13 +74,14 @@ def stem(word: str) -> str:
     """Cuts an English word to a stem that its inflections share."""
     word = word.lower().replace("’", "'").removesuffix("'s").rstrip("'")
     word = _irregular().get(word, word)
+    mute = word.endswith(("e", "es"))
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= (4 if ending == "ly" else 3) and word[-2:] != "ss":
             word = word[: -len(ending)]
             if ending in {"ies", "ied"}:
                 word += "y"
             break
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeious":
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeious" and not mute:
         word = word[:-1]
     if len(word) > 3 and word[-1] in "ey":
         word = word[:-1]

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import Reading, known, read
-from quorra.agent.reading.words import Word, contrasts, group, hollow, kin, siblings, words
+from quorra.agent.reading.words import Word, contrasts, group, hollow, kin, members, siblings, words
 from quorra.agent.verifiers import claims
 from quorra.agent.verifiers.polarity import negative, telling
 from quorra.agent.verifiers.roles import bounded, sided
@@ -28,7 +28,12 @@ _Marks = tuple[tuple[int, str], ...]
 @lru_cache(maxsize=4096)
 def marks(reading: Reading) -> _Marks:
     """Lists what a sentence mentions, word stems and exact statements, by place."""
-    found = [(word.start, word.stem) for word in reading.content]
+    inside = [(one.start, one.end) for one in reading.quantities]
+    found = [
+        (word.start, word.stem)
+        for word in telling(reading.text)
+        if word.stem not in members("particle") and not any(start <= word.start < end for start, end in inside)
+    ]
     found += [(one.start, one.mark) for one in reading.quantities]
     return tuple(sorted(found))
 
@@ -72,7 +77,9 @@ def misplaced(claim: Reading, source: Reading, question: Reading) -> str | None:
         said = _said(one, claim, source)
         taken = [rival for other in paired for rival in mine[other]]
         fits = [
-            own for own in mine[one] if _placed(one, own, source, said, asked, taken) and _side(claim, one, source, own, question)
+            own
+            for own in mine[one]
+            if _placed(one, own, source, said, asked, taken) and _side(claim, one, source, own, question)
         ]
         if mine[one] and not fits:
             return one.text
@@ -265,7 +272,7 @@ def mixed(claim: Reading, source: Reading) -> bool:
         told = any(known(mark, claim.stems) and not _said_of(mark, elsewhere) for mark in clause.stems - clause.subject)
         if claim.quantities:
             told = _stated(claim, clause.quantities, [each for other in others for each in other.quantities])
-        speaking = [other for other in others if other.stems - other.subject or other.named]
+        speaking = [other for other in others if other.stems - other.subject or other.named or other.quantities]
         rivals = [mark for other in speaking for mark in other.subject - clause.stems]
         if told and clause.subject and not _any(clause.subject, claim.stems) and _any(rivals, claim.stems):
             return True
