@@ -75,7 +75,7 @@ def misplaced(claim: Reading, source: Reading, question: Reading) -> str | None:
     for one in stated:
         paired = [other for other in stated if other.dimension == one.dimension and other is not one and mine[other]]
         said = _said(one, claim, source)
-        taken = [rival for other in paired for rival in mine[other]]
+        taken = [rival for other in stated if other is not one and _competes(other, one) for rival in mine[other]]
         fits = [
             own
             for own in mine[one]
@@ -126,8 +126,13 @@ def _rivals(one: Quantity, own: Quantity, source: Reading) -> list[Quantity]:
     return [
         other
         for other in anchors(source)
-        if other.dimension == one.dimension and not carries(other, one) and _apart(source.text, own, other)
+        if _competes(other, one) and not carries(other, one) and _apart(source.text, own, other)
     ]
+
+
+def _competes(one: Quantity, other: Quantity) -> bool:
+    """Tells whether two statements may answer the same question; “when” takes a date or how long after."""
+    return one.dimension == other.dimension or {one.dimension, other.dimension} <= {"date", "duration", "months"}
 
 
 def _apart(text: str, one: Quantity, other: Quantity) -> bool:
