@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from quorra.access import window, writing
 from quorra.access.window import Window
 from quorra.access.writing import Written
-from quorra.ledger.change import Entry, Origin, Refused
+from quorra.ledger.change import Origin, Refused
 from quorra.ledger.ledger import Ledger
 from quorra.settings import Settings
 from quorra.state import database
@@ -214,10 +214,6 @@ class Home:
     ) -> Written:
         """Writes a note through the gate; ``expect`` is the blob it must still have on disk, empty for a new note."""
         return writing.note(self.library, name, content, Origin(principal, surface, reason), expect)
-
-    def log(self, name: str | None, limit: int, window: Window) -> list[Entry]:
-        """Gives the newest commits first, of one note or of all that the window shows."""
-        return self.library.log(name, limit, window)
 
     def reachable(self) -> dict[str, bool]:
         """Really asks model, index and git whether they answer."""

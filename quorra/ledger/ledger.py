@@ -207,10 +207,10 @@ class Ledger:
         head = self.head()
         return message.log(self._repo.git, head, path, limit, follow) if head else []
 
-    def touched(self, commit: str) -> list[str]:
-        """Gives the paths that a commit changed."""
-        raw = self._repo.git.run("diff-tree", "--root", "-r", "-z", "-m", "--no-commit-id", "--name-only", commit)
-        return sorted({os.fsdecode(path) for path in raw.split(b"\0")[:-1]})
+    def touching(self, path: str | None, limit: int) -> list[tuple[Entry, set[str]]]:
+        """Gives the history, newest first, each commit with all the paths that it touched; no rename is followed."""
+        head = self.head()
+        return message.touching(self._repo.git, head, path, limit) if head else []
 
     def behind(self, old: str | None, new: str | None) -> int:
         """Counts the commits that lead from ``old``, where that is known still, to ``new``."""

@@ -1,5 +1,6 @@
 """Commit messages and identities: what ``git log`` says of who changed what and why."""
 
+import os
 import unicodedata
 from datetime import datetime
 
@@ -57,6 +58,22 @@ def log(git: Git, start: str, path: str | None, limit: int, follow: bool) -> lis
     raw = git.run(*words, "--", *([path] if path else []))
     fields = raw.decode("utf-8", "replace").split("\0")
     return [_entry(*fields[at : at + 5]) for at in range(0, len(fields) - 4, 5)]
+
+
+def touching(git: Git, start: str, path: str | None, limit: int) -> list[tuple[Entry, set[str]]]:
+    """Reads the history as ``log`` does, each commit with every path it touched, of whichever file was asked."""
+    mark = os.urandom(16).hex()
+    words = ("--diff-merges=separate", "--root", "--no-renames", "--full-diff", "--name-only")
+    within = ["--", *([path] if path else [])]
+    raw = git.run("log", "-z", f"--max-count={limit}", f"--format={mark}%x00{FORMAT}%x00", *words, start, *within)
+    found: dict[str, tuple[Entry, set[str]]] = {}
+    for record in raw.split(mark.encode() + b"\0")[1:]:
+        parts = record.split(b"\0")
+        entry = _entry(*(part.decode("utf-8", "replace") for part in parts[:5]))
+        # A merge comes once for each of its parents.
+        touched = found.setdefault(entry.commit, (entry, set()))[1]
+        touched.update(os.fsdecode(name.removeprefix(b"\n")) for name in parts[6:-1])
+    return list(found.values())
 
 
 def _entry(commit: str, when: str, author: str, subject: str, trailers: str) -> Entry:

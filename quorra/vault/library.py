@@ -9,7 +9,7 @@ from quorra.errors import QuorraError
 from quorra.ledger.change import Entry
 from quorra.vault import links, parse, validate
 from quorra.vault.note import Issue, Link, Note
-from quorra.vault.texts import Place, Texts, complete, is_note, named
+from quorra.vault.texts import Place, Texts, complete, is_note, named, plain
 
 _DEEPER = 10
 
@@ -111,6 +111,8 @@ class Library:
 
     def _then(self, name: str, revision: str, view: View, places: Mapping[str, Place]) -> Read:
         """Reads a note as it was; only what lies in the window today, too, is shown of the past."""
+        if not plain(name):
+            raise NoNote(name, revision)
         commit = self.texts.ledger.resolve(revision)
         tree = self.texts.tree(commit)
         for path in dict.fromkeys((name, complete(name))):
@@ -121,19 +123,26 @@ class Library:
 
     def log(self, name: str | None, limit: int, view: View) -> list[Entry]:
         """Gives the newest commits first, of one note or of all; of the past, only what the view shows."""
+        paths = [None] if name is None else [self.texts.settings.inside(found) for found in self._past(name, view)]
         ledger = self.texts.ledger
-        if name is not None:
-            found = named(name, self.texts.places()) or name
-            if not view.sees(found):
-                raise NoNote(name)
-            return ledger.log(self.texts.settings.inside(found), limit, follow=view.whole)
         if view.whole:
-            return ledger.log(None, limit)
-        return [entry for entry in ledger.log(None, _DEEPER * limit) if self._shown(entry.commit, view)][:limit]
+            return next((entries for path in paths if (entries := ledger.log(path, limit))), [])
+        whole = ledger.touching(paths[0], _DEEPER * limit)
+        return [entry for entry, touched in whole if self._shown(touched, view)][:limit]
 
-    def _shown(self, commit: str, view: View) -> bool:
-        names = [self.texts.settings.public(path) for path in self.texts.ledger.touched(commit)]
-        return all(name is not None and view.sees(name) for name in names)
+    def _past(self, name: str, view: View) -> list[str]:
+        """Gives what a name may have meant: a note that is there, or, to whom nothing is hidden, one that was."""
+        found = named(name, self.texts.places())
+        if found and view.sees(found):
+            return [found]
+        if view.whole and plain(name):
+            return [name, complete(name)]
+        raise NoNote(name)
+
+    def _shown(self, touched: Iterable[str], view: View) -> bool:
+        """Tells whether all that a commit touched may be seen; one that touched nothing may be about anything."""
+        names = [self.texts.settings.public(path) for path in touched]
+        return bool(names) and all(name is not None and view.sees(name) for name in names)
 
     def judge(self, note: Note, places: Iterable[str]) -> tuple[Issue, ...]:
         """Gives the issues that a note would have if it lay in the vault now."""

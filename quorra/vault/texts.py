@@ -95,6 +95,11 @@ def complete(name: str) -> str:
     return name if is_note(name) else name + ENDING
 
 
+def plain(name: str) -> bool:
+    """Tells whether a name goes straight down from the vault, or with a leading slash from the home."""
+    return not {"", ".", ".."} & set(name.removeprefix("/").split("/"))
+
+
 def named(name: str, there: Container[str]) -> str | None:
     """Gives the file that a name means, written with or without the ending."""
     return next((path for path in (name, name + ENDING) if path in there), None)

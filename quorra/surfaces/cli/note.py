@@ -111,7 +111,7 @@ def log(call: Call, path: str | None, limit: int) -> Result:
     """Show the history, of one note or of everything."""
     with call.open() as home:
         window = home.window(call.principal, None)
-        entries = home.log(path, limit, window)
+        entries = home.library.log(path, limit, window)
         if path and not entries:
             home.library.check([path], window)  # a note that was never committed has no history; any other name is none
     rows: list[dict[str, Any]] = [{**asdict(entry), "trailers": dict(entry.trailers)} for entry in entries]
