@@ -5,11 +5,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from quorra.errors import QuorraError
+from quorra.vault.links import fold
+from quorra.vault.texts import OWNED
 
 OWNER = "owner"
 HOUSEHOLD = "household"
 _MEMBER = "member:"
-_OWNED = re.compile(r"/?(?:facts/)?(members|workspaces)/([^/]+?)(?:/|\.md$)")
+_OWNED = re.compile(rf"/?(?:facts/)?({'|'.join(OWNED)})/([^/]+?)(?:/|\.md$)")
 
 
 class UnknownPrincipal(QuorraError):
@@ -35,8 +37,11 @@ class UnknownDomain(QuorraError):
 
 
 def domain(path: str) -> str:
-    """Names the one domain that a note or facts page belongs to, from its public path."""
-    owned = _OWNED.match(path)
+    """Names the one domain that a note or facts page belongs to, from its public path.
+
+    However a folder's name is spelled, case and Unicode form never open it to others.
+    """
+    owned = _OWNED.match(fold(path))
     if not owned:
         return HOUSEHOLD
     return f"{owned[1].removesuffix('s')}:{owned[2]}"
@@ -63,6 +68,7 @@ class Window:
         Raises UnknownDomain where the whole home is open and a name is not ``known`` in it. Nobody else
         learns which domains there are: what is closed and what is not there are the same to them.
         """
+        wanted = [fold(name) for name in wanted]
         if self.domains is not None:
             return Window(tuple(name for name in wanted if name in self.domains))
         for name in wanted or ("",):
@@ -78,7 +84,7 @@ def of(principal: str, known: Collection[str]) -> Window:
     """
     if principal == OWNER:
         return Window(None)
-    own = _MEMBER + principal.removeprefix(_MEMBER)
+    own = _MEMBER + fold(principal.removeprefix(_MEMBER))
     if own not in known:
         raise UnknownPrincipal(principal, known)
     return Window((HOUSEHOLD, own))

@@ -7,8 +7,10 @@ from quorra.ledger.change import Snapshot
 from quorra.ledger.ledger import Ledger, UnknownRevision
 from quorra.ledger.paths import hidden
 from quorra.settings import Settings
+from quorra.vault.links import fold
 
 ENDING = ".md"
+OWNED = ("members", "workspaces")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +74,10 @@ class Texts:
     def owned(self) -> Iterator[str]:
         """Names the folders and pages on disk that belong to one member or workspace."""
         for root in (self.settings.home / self.settings.vault_root, self.settings.home / "facts"):
-            for top in ("members", "workspaces"):
+            tops = [top.name for top in root.glob("*") if fold(top.name) in OWNED]
+            for top in tops:
                 for entry in (root / top).glob("[!.]*"):
-                    if entry.is_dir() or entry.suffix == ".md":
+                    if entry.is_dir() or fold(entry.suffix) == ENDING:
                         yield f"{top}/{entry.name}{'/' if entry.is_dir() else ''}"
 
     def read(self, place: Place) -> bytes:

@@ -9,7 +9,7 @@ long enough to need one. Times are written as dates, links lead somewhere.
 
 Severities: an error forbids Quorra to write the note, a warning asks for a
 hand's attention, an info is a wish. Codes: ``frontmatter-*`` (what a parse
-found), ``not-utf8``, ``name-not-utf8``, ``title-missing``, ``title-repeated``, ``date-format``,
+found), ``not-utf8``, ``name-not-utf8``, ``folder-spelling``, ``title-missing``, ``title-repeated``, ``date-format``,
 ``tags-format``, ``entities-format``, ``dangling-link``, ``relative-date``,
 ``no-summary-lead``, ``conflict-markers``.
 """
@@ -17,7 +17,9 @@ found), ``not-utf8``, ``name-not-utf8``, ``title-missing``, ``title-repeated``, 
 import re
 from collections.abc import Callable, Iterator
 
+from quorra.vault.links import fold
 from quorra.vault.note import Issue, Link, Note
+from quorra.vault.texts import OWNED
 
 Resolve = Callable[[Link], str | None]
 
@@ -61,6 +63,10 @@ def _name(value: Note) -> Iterator[Issue]:
         value.path.encode()
     except UnicodeEncodeError:
         yield Issue("warning", "name-not-utf8", 1, "The file's name is not UTF-8, so it is not searched; rename it.")
+    top, below, _ = value.path.removeprefix("/facts/").partition("/")
+    if below and top not in OWNED and fold(top) in OWNED:
+        message = f"{top}/ is taken for {fold(top)}/, whose folders are each for one alone: spell it that way."
+        yield Issue("warning", "folder-spelling", 1, message)
 
 
 def _title(value: Note) -> Iterator[Issue]:

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from quorra.errors import QuorraError
 
-FORMAT = 2
+FORMAT = 3
 FILE = "manifest.json"
 KEEP = 3600.0
 PATIENCE = 300.0
