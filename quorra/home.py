@@ -41,20 +41,28 @@ def create(folder: Path, *, vault: str = "vault", empty: bool = False, surface: 
 
 
 class Home:
-    """An open home. Rooms are opened when first used; ``close`` ends their processes and models."""
+    """An open home. Rooms are opened when first used; ``close`` ends their processes and models.
 
-    def __init__(self, settings: Settings, *, key: str = "", cache: Path | None = None) -> None:
+    ``model_key`` goes to the server of the settings' model alone, ``embedder_key`` to the embedder's.
+    """
+
+    def __init__(
+        self, settings: Settings, *, model_key: str = "", embedder_key: str = "", cache: Path | None = None
+    ) -> None:
         self.settings = settings
-        self.key = key
+        self.model_key = model_key
+        self.embedder_key = embedder_key
         self.writable = _writable(settings)
         self._spare: TemporaryDirectory[str] | None = None
         self.cache = cache or (settings.private if self.writable else self.spare) / "cache"
         self.unfinished: Refused | None = None
 
     @classmethod
-    def open(cls, settings: Settings, *, key: str = "", cache: Path | None = None) -> "Home":
+    def open(
+        cls, settings: Settings, *, model_key: str = "", embedder_key: str = "", cache: Path | None = None
+    ) -> "Home":
         """Opens a home and finishes what a killed process left half done."""
-        home = cls(settings, key=key, cache=cache)
+        home = cls(settings, model_key=model_key, embedder_key=embedder_key, cache=cache)
         home.unfinished = home.ledger.recover()
         return home
 
@@ -95,14 +103,14 @@ class Home:
         """The chat model that the settings name."""
         from quorra.inference import open as models
 
-        return models.chat(self.settings.model, self.key, home=self.settings.home)
+        return models.chat(self.settings.model, self.model_key, home=self.settings.home)
 
     @cached_property
     def embedder(self) -> "Embedder":
         """The embedding model that the settings name."""
         from quorra.inference import open as models
 
-        return models.embedder(self.settings.embedder, self.key, home=self.settings.home)
+        return models.embedder(self.settings.embedder, self.embedder_key, home=self.settings.home)
 
     @cached_property
     def texts(self) -> Texts:
@@ -207,7 +215,8 @@ class Home:
 
         home = self.settings.home
         told = models.override(model, self.settings.model, (home, self.settings.private / "models"))
-        return models.chat(told, self.key, home=home)
+        key = self.model_key if self.settings.model.serves(told.url) else ""
+        return models.chat(told, key, home=home)
 
     def write(
         self, name: str, content: bytes, *, principal: str, surface: str, reason: str = "", expect: str | None = None

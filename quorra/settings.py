@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -58,6 +59,10 @@ class Model(_Table):
     max_tokens: int = Field(default=400, ge=1)
     threads: int = Field(default=0, ge=0, description="0: one for every core")
     timeout: float = Field(default=120.0, gt=0, description="seconds without a token")
+
+    def serves(self, url: str) -> bool:
+        """Tells whether an address leads to the very server of ``url``: its scheme, host and port."""
+        return bool(self.url) and _server(url) == _server(self.url)
 
 
 class Embedder(_Table):
@@ -131,6 +136,11 @@ class Settings(_Table):
         if name.startswith("/"):
             return name[1:]
         return f"{self.vault_root}/{name}" if self.vault_root else name
+
+
+def _server(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
 
 
 def find(start: Path) -> Path:

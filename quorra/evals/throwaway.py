@@ -22,7 +22,12 @@ def home(suite: Suite, caller: Home) -> Iterator[Home]:
         root = Path(folder) / "home"
         shutil.copytree(suite.vault, root / "vault", ignore=shutil.ignore_patterns(".git", ".quorra"))
         homes.create(root, vault="vault", empty=True)
-        place = Home.open(_settings(caller.settings, root), key=caller.key, cache=caller.cache)
+        place = Home.open(
+            _settings(caller.settings, root),
+            model_key=caller.model_key,
+            embedder_key=caller.embedder_key,
+            cache=caller.cache,
+        )
         try:
             yield place
         finally:

@@ -101,7 +101,8 @@ class Call:
         from quorra.home import Home
 
         where = self.home if self.home is not None else settings.find(Path.cwd())
-        home = Home.open(settings.read(where.absolute()), key=os.environ.get("QUORRA_MODEL_KEY", ""))
+        model, embedder = (os.environ.get(f"QUORRA_{name}_KEY", "") for name in ("MODEL", "EMBEDDER"))
+        home = Home.open(settings.read(where.absolute()), model_key=model, embedder_key=embedder)
         self.after.callback(home.close)
         if self.principal == OWNER:
             for notice in home.notices():
