@@ -1,9 +1,8 @@
 """Runs a suite against a home: rankings in every mode and, where asked, answers."""
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from quorra.agent.answer import Answer
 from quorra.evals import scores
@@ -16,45 +15,47 @@ DEPTH = 1000
 
 
 @dataclass(frozen=True, slots=True)
+class Answered:
+    """How a case's question was answered."""
+
+    outcome: str
+    right: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a case came to: scores by mode, none where the vault can't answer; ``passed`` None where nothing told."""
+
+    id: str
+    passed: bool | None
+    scores: Mapping[str, Mapping[str, float]]
+    answer: Answered | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """What a suite came to; ``answers`` counts outcomes where answers were asked for."""
 
     suite: str
     revision: str | None
-    metrics: dict[str, dict[str, float]]
-    cases: list[dict[str, Any]]
-    answers: dict[str, int] | None = field(default=None)
-
-    def fields(self) -> dict[str, Any]:
-        """Gives the run as its JSON fields."""
-        body: dict[str, Any] = {
-            "suite": self.suite,
-            "revision": self.revision,
-            "metrics": self.metrics,
-            "cases": self.cases,
-        }
-        return body if self.answers is None else {**body, "answers": self.answers}
+    metrics: Mapping[str, Mapping[str, float]]
+    cases: Sequence[Outcome]
+    answers: Mapping[str, int] | None = None
 
 
 def run(suite: Suite, home: Home, *, answers: bool = False, say: Callable[[str], None] = lambda _: None) -> Run:
     """Asks every question of the suite in every mode; the home's index must be caught up and embedded."""
-    cases = [_case(case, home) for case in suite.cases]
-    judged = [case for case in cases if case["scores"]]
-    metrics = {str(mode): scores.mean([case["scores"][mode] for case in judged]) for mode in MODES}
-    counts = _answers(suite, cases, home, say) if answers else None
-    return Run(suite.name, home.ledger.head(), metrics, cases, counts)
+    ranked = [_ranked(case, home) for case in suite.cases]
+    answered = _answered(suite, home, say) if answers else [None] * len(ranked)
+    cases = [_outcome(*each) for each in zip(suite.cases, ranked, answered, strict=True)]
+    judged = [case.scores for case in cases if case.scores]
+    metrics = {str(mode): scores.mean([each[mode] for each in judged]) for mode in MODES}
+    return Run(suite.name, home.ledger.head(), metrics, cases, _counts(cases) if answers else None)
 
 
-def _case(case: Case, home: Home) -> dict[str, Any]:
-    if not case.relevant:
-        return {"id": case.id, "passed": None, "scores": {}}
-    ranked = {mode: _ranking(case, home, mode) for mode in MODES}
-    passed = bool(set(ranked["hybrid"][:5]) & set(case.grades))
-    return {
-        "id": case.id,
-        "passed": passed,
-        "scores": {mode: scores.score(ranked[mode], case.grades) for mode in MODES},
-    }
+def _ranked(case: Case, home: Home) -> dict[Mode, list[str]]:
+    """Gives the paths found in each mode; none where there is nothing to find."""
+    return {mode: _ranking(case, home, mode) for mode in MODES} if case.relevant else {}
 
 
 def _ranking(case: Case, home: Home, mode: Mode) -> list[str]:
@@ -62,19 +63,29 @@ def _ranking(case: Case, home: Home, mode: Mode) -> list[str]:
     return [hit.path for hit in found.hits]
 
 
-def _answers(suite: Suite, cases: list[dict[str, Any]], home: Home, say: Callable[[str], None]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for number, (case, row) in enumerate(zip(suite.cases, cases, strict=True), 1):
+def _answered(suite: Suite, home: Home, say: Callable[[str], None]) -> list[Answered]:
+    found = []
+    for number, case in enumerate(suite.cases, 1):
         answer = home.ask(case.question, window=home.window("owner", case.window))
-        right = is_right(case, answer)
-        counts[answer.outcome] += 1
-        counts["right"] += right
-        counts["wrong"] += not right and answer.outcome in ("answered", "quoted")
-        row["answer"] = {"outcome": answer.outcome, "right": right}
-        if not case.relevant:
-            row["passed"] = right
+        found.append(Answered(answer.outcome, is_right(case, answer)))
         if number % 20 == 0:
-            say(f"{number} of {len(cases)} questions answered")
+            say(f"{number} of {len(suite.cases)} questions answered")
+    return found
+
+
+def _outcome(case: Case, ranked: Mapping[Mode, Sequence[str]], answer: Answered | None) -> Outcome:
+    if not case.relevant:
+        return Outcome(case.id, answer.right if answer else None, {}, answer)
+    passed = bool(set(ranked["hybrid"][:5]) & set(case.grades))
+    return Outcome(case.id, passed, {mode: scores.score(paths, case.grades) for mode, paths in ranked.items()}, answer)
+
+
+def _counts(cases: Sequence[Outcome]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for answer in filter(None, (case.answer for case in cases)):
+        counts[answer.outcome] += 1
+        counts["right"] += answer.right
+        counts["wrong"] += not answer.right and answer.outcome in ("answered", "quoted")
     return {name: counts[name] for name in ("right", "answered", "quoted", "not_found", "wrong")}
 
 

@@ -164,6 +164,8 @@ def test_evals_measure_a_suite(home: Path, tmp_path: Path):
     said = quorra("evals", "run", str(suite), "--answers", "--home", str(home))
     assert said.fields["metrics"]["hybrid"] == {"recall@5": 1.0, "recall@10": 1.0, "mrr": 1.0, "ndcg@10": 1.0}
     assert said.fields["cases"][0]["passed"] is True
+    assert said.fields["cases"][0]["answer"] == {"outcome": "quoted", "right": True}
+    assert set(quorra("evals", "run", str(suite), "--home", str(home)).fields["cases"][0]) == {"id", "passed", "scores"}
     assert said.fields["answers"]["right"] == 1
 
 

@@ -28,6 +28,7 @@ def run(call: Call, suite: str, answers: bool, out: Path | None) -> Result:
     from quorra.evals import run as runs
     from quorra.evals import suite as suites
     from quorra.evals import throwaway
+    from quorra.surfaces import fields
 
     if out and not out.parent.is_dir():
         raise click.BadParameter(f"There is no folder {out.parent}.", param_hint="--out")
@@ -37,10 +38,10 @@ def run(call: Call, suite: str, answers: bool, out: Path | None) -> Result:
         with throwaway.home(read, home) as place:
             place.sync(say=call.say)
             done = runs.run(read, place, answers=answers, say=call.say)
-    fields = done.fields()
+    body = fields.run(done)
     if out:
-        _write(out.resolve(), json.dumps(fields, indent=1) + "\n")
-    return Result(fields, _table(done))
+        _write(out.resolve(), json.dumps(body, indent=1) + "\n")
+    return Result(body, _table(done))
 
 
 def _write(out: Path, text: str) -> None:
