@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
@@ -10,7 +10,7 @@ from quorra.surfaces.cli.verb import AWAY, DONE, Call, Result, counted, verb
 
 if TYPE_CHECKING:
     from quorra.agent.answer import Answer, Citation
-    from quorra.index.found import Found
+    from quorra.index.found import Found, Mode
 
 
 @click.command()
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--window", help="Domains to search, separated by commas: household, member:SLUG.")
 @click.option("--no-sync", is_flag=True, help="Answer from the index as it is.")
 @verb
-def search(call: Call, question: str, k: int, mode: Any, window: str | None, no_sync: bool) -> Result:
+def search(call: Call, question: str, k: int, mode: "Mode", window: str | None, no_sync: bool) -> Result:
     """Find notes: one hit a note, its best passage."""
     from quorra.surfaces import fields
 

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass, field
 from importlib.resources import files
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-from litestar import Litestar, MediaType, Request, Response, get, post
+from litestar import Litestar, MediaType, Response, get, post
 from litestar.datastructures import Cookie, State
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig, ResponseSpec
@@ -21,16 +21,16 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from quorra import __version__, metrics
 from quorra.errors import QuorraError
-from quorra.index.found import Found
+from quorra.index.found import Found, Mode
 from quorra.surfaces import fields
 from quorra.surfaces.http import chat, errors
 from quorra.surfaces.http.auth import Auth, SignedOut
+from quorra.surfaces.http.chat import Asked
 from quorra.surfaces.http.desk import Desk
 
 if TYPE_CHECKING:
     from quorra.home import Home
 
-Asked = Request[Any, Any, State]
 LARGEST = 1 << 20
 UNWELL = ResponseSpec(dict[str, bool], generate_examples=False, description="Not all is well.")
 NUMBERS = CONTENT_TYPE_LATEST.partition("; charset")[0]
@@ -43,7 +43,7 @@ class Search(msgspec.Struct, forbid_unknown_fields=True):
 
     question: str
     k: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 10
-    mode: Literal["hybrid", "words", "meaning"] = "hybrid"
+    mode: Mode = "hybrid"
     window: str | None = None
 
 

@@ -21,7 +21,7 @@ class SignedOut(QuorraError):
 
 
 class TooManyTries(QuorraError):
-    """An address has guessed too often; for a minute nothing it sends is looked at."""
+    """An address has guessed too often; for a minute each further wrong secret of its is answered with this."""
 
     code = "too_many_tries"
 

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from quorra import metrics
@@ -32,12 +33,12 @@ class Stopping(QuorraError):
         super().__init__("The service is stopping.", "Ask again when it is back.")
 
 
+@dataclass(frozen=True, slots=True)
 class Turn:
     """A question at the desk, waiting or being answered; ``leave`` gives its place up."""
 
-    def __init__(self) -> None:
-        self.gone = threading.Event()
-        self.answer: Future[Answer] = Future()
+    answer: "Future[Answer]"
+    gone: threading.Event
 
     def leave(self) -> None:
         """Stops the generation, or leaves the line."""
@@ -61,10 +62,10 @@ class Desk:
         if not self._places.acquire(blocking=False):
             metrics.count("generations_refused_total")
             raise Busy(self._waiting)
-        turn = Turn()
-        turn.answer = self._thread.submit(self._answer, question, window, emit, turn)
-        turn.answer.add_done_callback(lambda _: self._places.release())
-        return turn
+        gone = threading.Event()
+        answer = self._thread.submit(self._answer, question, window, emit, gone)
+        answer.add_done_callback(lambda _: self._places.release())
+        return Turn(answer, gone)
 
     def stop(self) -> None:
         """Ends what runs as soon as the model can."""
@@ -75,11 +76,13 @@ class Desk:
         self.stop()
         self._thread.shutdown(cancel_futures=True)
 
-    def _answer(self, question: str, window: "Window", emit: "Callable[[Event], None]", turn: Turn) -> "Answer":
+    def _answer(
+        self, question: str, window: "Window", emit: "Callable[[Event], None]", gone: threading.Event
+    ) -> "Answer":
         self.answering.set()
         try:
             answer = self._home.ask(
-                question, window=window, emit=emit, cancelled=lambda: turn.gone.is_set() or self._closing.is_set()
+                question, window=window, emit=emit, cancelled=lambda: gone.is_set() or self._closing.is_set()
             )
             if self._closing.is_set():
                 raise Stopping
