@@ -4,25 +4,13 @@ import re
 from collections.abc import Iterator
 
 from quorra.agent.reading.quantity import PERIODS, Kind, Quantity, Value, number, units
+from quorra.agent.reading.words import ranked
 
-_FULL = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+_FULL = ranked("months")
 _MONTHS = (
     {name: at for at, name in enumerate(_FULL, 1)} | {name[:3]: at for at, name in enumerate(_FULL, 1)} | {"sept": 9}
 )
-_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_DAYS = ranked("days")
 _NAMES = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _M = rf"(?P<m>{_NAMES})\b\.?"
 _D = r"(?P<d>[0-3]?\d)(?:st|nd|rd|th)?"

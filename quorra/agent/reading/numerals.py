@@ -7,7 +7,7 @@ from functools import cache
 
 from quorra.agent.reading.moments import moments
 from quorra.agent.reading.quantity import DIGITS, NUMERALS, Quantity, number, spelt, units
-from quorra.agent.reading.words import group
+from quorra.agent.reading.words import group, members, ranked
 
 _CODE = re.compile(
     r"https?://\S+[\w/]"
@@ -53,7 +53,7 @@ _ORDINAL = re.compile(
 _LISTED = re.compile(r"[^\d.;]{0,20}(?:,|/|\band\b|\bor\b|\bto\b)[^\d.;]{0,12}")
 _ELLIPTIC = re.compile(r"[^\d.;]{0,12}(?:,|\band\b)[^\d.;]{1,30}")
 _OVER = re.compile(r"\s*(?:[,.;:)]|and\b|or\b|but\b|$)")
-_ORDINALS = group("ordinal").split("|")
+_ORDINALS = ranked("ordinal")
 _BOUND = re.compile(rf"\b(?:(?P<least>{group('least')})|(?P<most>{group('most')}))\s*$", re.IGNORECASE)
 _TAIL = re.compile(
     r"\W*(?:(?P<least>or (?:more|newer|later|older)|at least|minimum|and up)"
@@ -142,31 +142,9 @@ def _pronoun(text: str, start: int, end: int) -> bool:
     """Tells ``the blue one`` and ``one of them`` from ``one key``."""
     following = re.match(r"\s+([a-z]+)", text[end:], re.IGNORECASE)
     before = re.search(r"([a-z]+)\s+$", text[:start], re.IGNORECASE)
-    if not following or following[1].lower() in {
-        "of",
-        "is",
-        "was",
-        "can",
-        "has",
-        "in",
-        "on",
-        "at",
-        "for",
-        "and",
-        "or",
-        "that",
-        "who",
-        "which",
-        "by",
-        "another",
-        "may",
-        "must",
-        "should",
-        "with",
-        "to",
-    }:
+    if not following or following[1].lower() in members("one before"):
         return True
-    return bool(before and before[1].lower() in {"the", "this", "that", "which", "no", "any", "every", "each", "other"})
+    return bool(before and before[1].lower() in members("one after"))
 
 
 def _number(text: str, start: int, end: int, value: float, unit: str = "") -> Quantity:

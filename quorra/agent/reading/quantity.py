@@ -5,36 +5,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, cast
 
-from quorra.agent.reading.words import lines
+from quorra.agent.reading.words import lines, ranked
 
 Kind = Literal["number", "date", "time", "weekday", "period", "ordinal", "code", "name"]
 Value = tuple[float | None, ...] | str
 
-_ONES = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-NUMERALS: dict[str, int] = {name: at for at, name in enumerate(_ONES)} | {
-    name: 10 * at for at, name in enumerate(_TENS, 2)
+NUMERALS: dict[str, int] = {name: at for at, name in enumerate(ranked("ones"))} | {
+    name: 10 * at for at, name in enumerate(ranked("tens"), 2)
 }
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 1_000_000}
 DIGITS = r"\d{1,3}(?:[,  ’']\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,]\d+)?"

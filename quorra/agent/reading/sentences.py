@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from quorra.agent.reading.words import group
 from quorra.index.found import Hit
 
 _OPENS = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]|#{1,6} |\||>")
@@ -30,8 +31,8 @@ _BACK = 3
 _LABEL = re.compile(r"([A-Z][\w'’-]*(?: [\w'’-]+){0,2})[.:](?: |$)")
 _RULE = re.compile(r"[\s|:-]+")
 _PRONOUN = re.compile(
-    r"^\W*(?:(?:it|they|he|she|this|that|these|those|its|their|his|her|both|there|then|here|also|the same)\b)"
-    r"|\b(?:it|they|them|its|their|theirs|he|she|his|him)\b",
+    rf"^\W*(?:{group('pronoun')}|{group('its')}|there|then|here|also|the same)\b"
+    rf"|\b(?:it|he|she|they|him|them|{group('its')})\b",
     re.IGNORECASE,
 )
 

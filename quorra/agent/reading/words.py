@@ -46,6 +46,11 @@ def group(name: str) -> str:
     return "|".join(word for key, row in rows if key == name for word in row.split(" | "))
 
 
+def ranked(name: str) -> list[str]:
+    """Gives a group of plain words in the order in which it is written."""
+    return group(name).split("|")
+
+
 @cache
 def members(name: str) -> frozenset[str]:
     """Gives a group of plain words as a set."""

@@ -37,7 +37,7 @@ _JOINT = re.compile(
     r"|\s+(?=(?:because|since|due to|so that|in order to|as soon as|except|unless)\b)|,\s+",
     re.IGNORECASE,
 )
-_PRONOUN = re.compile(r"^\W*(?:it|its|they|their|he|his|she|her|this|that|these|those|both)\b", re.IGNORECASE)
+_PRONOUN = re.compile(rf"^\W*(?:{group('pronoun')}|{group('its')})\b", re.IGNORECASE)
 _ORDER = re.compile(
     r"^\W*(?:(?:please|do not|don['’]t|never|always|first|then)\b"
     rf"|(?!(?:{group('determiner')})\b)[A-Z][a-z]+ (?:{group('order')})\b)"
