@@ -12,6 +12,21 @@ Severity = Literal["error", "warning", "info"]
 BlockKind = Literal["paragraph", "item", "task", "code", "table", "quote", "html", "math"]
 LinkKind = Literal["wiki", "embed", "inline", "image", "reference", "autolink", "html", "frontmatter", "entity"]
 
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+
 
 class Span(NamedTuple):
     """A half-open range of characters in ``Note.text``."""

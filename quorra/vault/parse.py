@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from quorra.vault.note import Block, Heading, Issue, Note, Span
+from quorra.vault.note import MONTHS, Block, Heading, Issue, Note, Span
 from quorra.vault.reading import frontmatter, markdown
 
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_MONTHS = [name[:3].lower() for name in MONTHS]
 _MONTH = f"(?P<month>{'|'.join(_MONTHS)})[a-z]*\\.?"
 _DAY = r"(?<!\d)(?P<day>\d\d?)(?:st|nd|rd|th)?"
 _DAYS = (

@@ -147,3 +147,9 @@ def test_added_words(text: str, added: list[str]):
 )
 def test_asked_words(question: str, words: tuple[str, ...]):
     assert terms.asked(question) == words
+
+
+@pytest.mark.parametrize("wide", ["日", "\uf900", "한", "ก"])
+def test_what_words_cut_into_pairs_counts_as_wide(wide: str):
+    assert passages.size(wide) == 4
+    assert terms.extras(wide * 2) == [wide, wide, wide * 2]

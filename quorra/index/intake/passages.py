@@ -6,28 +6,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from quorra.index.intake import terms
-from quorra.vault.note import Block, Note
+from quorra.vault.note import MONTHS, Block, Note
 
-RECIPE = "2"
+RECIPE = "3"
 SIZE = 520
 TERSE = 6
 
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'’”)]*\s+|(?<=[。！？])|\n+")
-_WIDE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
 
 
 class Passage(NamedTuple):
@@ -93,14 +78,14 @@ def cut(note: Note) -> Cut:
 
 def size(text: str) -> int:
     """Estimates a text's length in characters of English, from the tokens that it makes."""
-    return len(text) if text.isascii() else len(text) + 3 * len(_WIDE.findall(text))
+    return len(text) if text.isascii() else len(text) + 3 * terms.wide(text)
 
 
 def day(date: str | None) -> str:
     """Spells an ISO date as a reader says it, ``8 May 2023``; empty where there is none."""
     if not date or not re.fullmatch(r"\d{4}-\d\d-\d\d", date[:10]) or not 1 <= int(date[5:7]) <= 12:
         return date or ""
-    return f"{int(date[8:10])} {_MONTHS[int(date[5:7]) - 1]} {date[:4]}"
+    return f"{int(date[8:10])} {MONTHS[int(date[5:7]) - 1]} {date[:4]}"
 
 
 def _pieces(note: Note) -> Iterator[_Piece]:

@@ -99,7 +99,7 @@ def texts(source: Source, fresh: Sequence[tuple[str, str, str]], dirty: Mapping[
     for file, public, blob in fresh:
         if file not in dirty:
             clean.setdefault(blob, []).append((file, public))
-        elif read := source.disk(file):
+        elif read := source.now(file):
             yield file, public, *read
     for blob, data in source.blobs(clean):
         for file, public in clean[blob]:

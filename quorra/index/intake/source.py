@@ -25,7 +25,7 @@ class Source(Protocol):
         """Reads committed blobs, each with its id, in any order."""
         ...
 
-    def disk(self, path: str) -> tuple[str, bytes] | None:
+    def now(self, path: str) -> tuple[str, bytes] | None:
         """Reads a file as it is now, with the blob id of just these bytes; None where there is none."""
         ...
 

@@ -93,6 +93,11 @@ def bare(question: str) -> int:
     return 0 if any(word in STOP for word in words) else len(words)
 
 
+def wide(text: str) -> int:
+    """Counts the characters of scripts that put no spaces between words."""
+    return sum(map(len, _RUN.findall(text)))
+
+
 def _split(text: str) -> Iterator[str]:
     for word in _WORD.findall(text):
         if word.isascii() or not _RUN.search(word):
