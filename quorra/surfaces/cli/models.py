@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
-from click import progressbar
 
 from quorra.surfaces.cli.verb import Call, Result, verb
 
@@ -56,7 +55,7 @@ def _progress(label: str, shown: ExitStack) -> Callable[[int, int], None]:
 
     def told(done: int, whole: int) -> None:
         if not bars:
-            bars.append(shown.enter_context(progressbar(length=whole or done, label=label, file=sys.stderr)))
+            bars.append(shown.enter_context(click.progressbar(length=whole or done, label=label, file=sys.stderr)))
         bars[0].length = whole or done
         bars[0].update(done - bars[0].pos)
 
