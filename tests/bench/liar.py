@@ -2,7 +2,7 @@
 
 Every folder of ``liar_sets`` is a made-up household's vault with questions,
 truthful answers (verbatim, paraphrased, joined from two notes) and lies in seven
-ways; ``extra`` holds other ways of lying. ``fifth`` and ``sixth`` were each committed
+ways; ``extra`` holds other ways of lying. ``fifth`` to ``eighth`` were each committed
 before they were run; what their first run gave is in ``docs/benchmarks.md``, and the
 rules were mended after it. ``--all`` asks every answer there is instead of two hundred.
 """
@@ -27,7 +27,7 @@ from quorra.home import PASSAGES, Home
 from quorra.inference.chat.scripted import Scripted
 
 SETS = Path(__file__).parent / "liar_sets"
-FOLDERS = ("develop", "second", "third", "fourth", "heldout", "fifth", "sixth")
+FOLDERS = ("develop", "second", "third", "fourth", "heldout", "fifth", "sixth", "seventh", "eighth")
 WAYS = ("number", "entity", "negation", "unit", "date", "other", "name")
 LIES, TRUTHS, EACH = 100, 100, 14
 _MARK = re.compile(r"\s*\[\d+\]")
