@@ -342,6 +342,14 @@ def test_an_empty_folder_name_makes_no_home(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("words", [["read"], ["links"], ["log"], ["check", "household/boiler"], ["note"]])
+def test_an_empty_name_is_no_note(home: Path, words: list[str]):
+    for name in ("", " "):
+        said = quorra(*words, name, "--home", str(home), text="x")
+        assert (said.code, said.fields["error"]["code"]) == (2, "usage")
+        assert "is empty" in said.fields["error"]["message"]
+
+
 def test_notes_outside_the_vault_are_told_of(tmp_path: Path):
     (tmp_path / "a.md").write_text("# A\n\nA note that lies beside the vault.\n")
     assert 'path = "."' in quorra("init", str(tmp_path)).errors

@@ -6,21 +6,14 @@ from shlex import quote
 
 import rich_click as click
 
-from quorra.surfaces.cli.verb import Call, Result, counted, verb
-
-
-def _named(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    """Refuses an empty name: it would mean this very folder, and comes from a script whose variable is unset."""
-    if not value.strip():
-        raise click.BadParameter("it is empty.", context, parameter)
-    return value
+from quorra.surfaces.cli.verb import Call, Result, counted, named, verb
 
 
 @click.command()
-@click.argument("folder", callback=_named)
+@click.argument("folder", callback=named)
 @click.option("--empty", is_flag=True, help="Without the starter vault.")
 @click.option(
-    "--vault", default="vault", show_default=True, callback=_named, help="Where the notes are inside the folder."
+    "--vault", default="vault", show_default=True, callback=named, help="Where the notes are inside the folder."
 )
 @verb
 def init(call: Call, folder: str, empty: bool, vault: str) -> Result:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from quorra.errors import QuorraError
-from quorra.surfaces.cli.verb import AWAY, DONE, FAILED, Call, Result, counted, verb
+from quorra.surfaces.cli.verb import AWAY, DONE, FAILED, Call, Result, counted, named, verb
 
 if TYPE_CHECKING:
     from quorra.access.writing import Written
@@ -18,7 +18,7 @@ SHOWN = 10
 
 
 @click.command()
-@click.argument("path")
+@click.argument("path", callback=named)
 @verb
 def read(call: Call, path: str) -> Result:
     """Show a note; PATH@REV shows it as it was."""
@@ -48,7 +48,7 @@ class NoText(QuorraError):
 
 
 @click.command()
-@click.argument("path")
+@click.argument("path", callback=named)
 @click.option("--from", "source", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Else stdin.")
 @click.option("--message", help="Why, for the history.")
 @click.option("--expect", metavar="BLOB", help="Write only if the note still has this blob id.")
@@ -76,7 +76,7 @@ def written(done: "Written") -> Result:
 
 
 @click.command()
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, callback=named)
 @verb
 def check(call: Call, paths: tuple[str, ...]) -> Result:
     """Validate notes; without PATHS, all of them."""
@@ -91,7 +91,7 @@ def check(call: Call, paths: tuple[str, ...]) -> Result:
 
 
 @click.command()
-@click.argument("path")
+@click.argument("path", callback=named)
 @verb
 def links(call: Call, path: str) -> Result:
     """Show what a note links to and what links to it, in order of appearance."""
@@ -104,7 +104,7 @@ def links(call: Call, path: str) -> Result:
 
 
 @click.command()
-@click.argument("path", required=False)
+@click.argument("path", required=False, callback=named)
 @click.option("-n", "limit", type=click.IntRange(1), default=20, show_default=True, help="How many commits.")
 @verb
 def log(call: Call, path: str | None, limit: int) -> Result:

@@ -147,6 +147,14 @@ def verb(run: Callable[..., Result]) -> Callable[..., None]:
     return command
 
 
+def named(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Refuses an empty name among those given: it comes from a script whose variable is unset."""
+    names = value if isinstance(value, tuple) else (value,)
+    if any(name is not None and not name.strip() for name in names):
+        raise click.BadParameter("it is empty.", context, parameter)
+    return value
+
+
 def show(result: Result, as_json: bool) -> None:
     """Prints a result the way it was asked for."""
     text = plain(result.fields) if as_json else _safe(result.text)
