@@ -14,7 +14,7 @@ from quorra.access.window import Window
 from quorra.access.writing import Written
 from quorra.ledger.change import Origin, Refused
 from quorra.ledger.ledger import Ledger
-from quorra.settings import Settings
+from quorra.settings import FACTS, Settings
 from quorra.state import database
 from quorra.state.keys import Keys
 from quorra.vault import starter
@@ -96,7 +96,7 @@ class Home:
     def ledger(self) -> Ledger:
         """The git side."""
         owner = (self.settings.owner.name, self.settings.owner.email)
-        return Ledger(self.settings.home, (self.settings.vault_root, "facts"), owner)
+        return Ledger(self.settings.home, (self.settings.vault_root, FACTS), owner)
 
     @cached_property
     def model(self) -> "Chat":

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from quorra.errors import QuorraError
 
 FILE = "quorra.toml"
-OWN = frozenset({"facts", "prompts", "evals", "jobs", ".quorra", ".git"})
+FACTS = "facts"
+OWN = frozenset({FACTS, "prompts", "evals", "jobs", ".quorra", ".git"})
 
 
 class SettingsError(QuorraError):
@@ -42,7 +43,7 @@ class Vault(_Table):
         parts = PurePosixPath(path).parts
         if PurePosixPath(path).is_absolute() or ".." in parts or "\0" in path:
             raise ValueError("it must lie inside the home")
-        if parts and parts[0] in {*OWN, FILE}:
+        if parts and own(parts[0]):
             raise ValueError(f"{parts[0]} is a folder of Quorra's own")
         return path
 
@@ -124,11 +125,11 @@ class Settings(_Table):
 
         A note is named from the vault's root, a facts page from the home's with a leading slash.
         """
-        if path.startswith("facts/"):
+        if path.startswith(f"{FACTS}/"):
             return "/" + path
         root = self.vault_root
         if not root:
-            return None if path.split("/", maxsplit=1)[0] in OWN else path
+            return None if own(path) else path
         return path.removeprefix(root + "/") if path.startswith(root + "/") else None
 
     def inside(self, name: str) -> str:
@@ -136,6 +137,11 @@ class Settings(_Table):
         if name.startswith("/"):
             return name[1:]
         return f"{self.vault_root}/{name}" if self.vault_root else name
+
+
+def own(path: str) -> bool:
+    """Tells whether a path from the home's root is Quorra's own, and so never a note's."""
+    return path == FILE or path.partition("/")[0] in OWN
 
 
 def _server(url: str) -> tuple[str, str | None, int | None]:
@@ -159,13 +165,13 @@ def read(home: Path) -> Settings:
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise NoHome(f"{file} can't be read: {error.strerror}.", "Make a home with: quorra init DIR") from error
+        raise SettingsError(f"{file} can't be read: {error.strerror}.", "See that you may read it.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingsError(f"{file} is not TOML: {error}.", "Mend the line it names.") from error
-    return told(home.resolve(), table, file)
+    return parse(home.resolve(), table, file)
 
 
-def told(home: Path, table: Mapping[str, Any], file: Path) -> Settings:
+def parse(home: Path, table: Mapping[str, Any], file: Path) -> Settings:
     """Makes settings of a table; raises SettingsError naming ``file`` and the key."""
     try:
         return Settings.model_validate({**table, "home": home})

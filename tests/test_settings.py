@@ -65,3 +65,16 @@ def test_paths_are_named_from_the_vault(tmp_path: Path, vault: str, path: str, n
     read = settings.read(home(tmp_path, f"[vault]\npath = '{vault}'"))
     assert read.public(path) == name
     assert name is None or read.inside(name) == path
+
+
+def test_a_file_that_can_not_be_read_is_no_reason_to_make_a_home(tmp_path: Path):
+    (tmp_path / "quorra.toml").symlink_to("/proc/self/mem")
+    with pytest.raises(settings.SettingsError) as error:
+        settings.read(tmp_path)
+    assert "can't be read" in error.value.message
+    assert "init" not in error.value.next
+
+
+@pytest.mark.parametrize("path", ["quorra.toml", "facts", "prompts/ask.md", "evals/a/cases.jsonl", ".quorra/state.db"])
+def test_what_is_quorras_own_is_no_note(tmp_path: Path, path: str):
+    assert settings.Settings(home=tmp_path, vault=settings.Vault(path=".")).public(path) is None

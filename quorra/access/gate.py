@@ -4,27 +4,25 @@ from dataclasses import replace
 
 from quorra.access.window import OWNER
 from quorra.ledger.change import ChangeSet, Outcome, Refused
-from quorra.ledger.ledger import Ledger
-from quorra.ledger.paths import Blocked, check, hidden
-from quorra.settings import FILE, OWN
+from quorra.ledger.snapshot import hidden
+from quorra.vault.texts import Texts
 
-FACTS = "facts"
 NAMED = "Name it from the vault's folder: household/boiler.md"
 
 
-def apply(change: ChangeSet, principal: str, ledger: Ledger) -> Outcome:
+def apply(change: ChangeSet, principal: str, texts: Texts) -> Outcome:
     """Commits a change that this principal may make, in their name whatever its origin claims."""
-    refused = writer(principal)
+    refused = barred(principal)
     if refused is not None:
         return refused
     for edit in change.edits:
-        refused = _place(edit.path, ledger.roots)
+        refused = _place(edit.path, texts)
         if refused is not None:
             return refused
-    return ledger.commit(replace(change, origin=replace(change.origin, principal=principal)))
+    return texts.ledger.commit(replace(change, origin=replace(change.origin, principal=principal)))
 
 
-def writer(principal: str) -> Refused | None:
+def barred(principal: str) -> Refused | None:
     """Refuses a principal who may not write at all."""
     if principal == OWNER:
         return None
@@ -32,17 +30,10 @@ def writer(principal: str) -> Refused | None:
     return Refused("not_owner", reason, advice="Ask the owner to write it.")
 
 
-def _place(path: str, roots: tuple[str, ...]) -> Refused | None:
+def _place(path: str, texts: Texts) -> Refused | None:
     """Refuses a path that is neither a note nor a facts page."""
-    try:
-        check(path)
-    except Blocked as error:
-        return error.refused
-    parts = path.split("/")
     if hidden(path):
         return Refused("hidden", f"{path} is hidden, and hidden files are neither notes nor facts.", path)
-    if not any(not root or path.startswith(root + "/") for root in roots):
-        return Refused("outside", f"{path} lies outside the vault and the facts.", path, NAMED)
-    if "" in roots and parts[0] != FACTS and (parts[0] in OWN or path == FILE):
-        return Refused("outside", f"{path} belongs to Quorra's own folders, not to the vault.", path, NAMED)
+    if texts.settings.public(path) is None:
+        return Refused("outside", f"{path} belongs neither to the vault nor to the facts.", path, NAMED)
     return None

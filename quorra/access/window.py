@@ -5,13 +5,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from quorra.errors import QuorraError
+from quorra.settings import FACTS
 from quorra.vault.links import fold
 from quorra.vault.texts import OWNED
 
 OWNER = "owner"
 HOUSEHOLD = "household"
 _MEMBER = "member:"
-_OWNED = re.compile(rf"/?(?:facts/)?({'|'.join(OWNED)})/([^/]+?)(?:/|\.md$)")
+_OWNED = re.compile(rf"/?(?:{FACTS}/)?({'|'.join(OWNED)})/([^/]+?)(?:/|\.md$)")
 
 
 class UnknownPrincipal(QuorraError):

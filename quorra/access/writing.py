@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from quorra.access import gate
 from quorra.errors import QuorraError
 from quorra.ledger.change import Applied, ChangeSet, Edit, Origin, Outcome, Refused, Stale
-from quorra.ledger.paths import hidden
+from quorra.ledger.snapshot import hidden
 from quorra.vault import parse
 from quorra.vault.library import Library
 from quorra.vault.note import Issue
@@ -40,7 +40,7 @@ def note(library: Library, name: str, content: bytes, origin: Origin, expect: st
     ``expect`` is the blob that the file must still have on disk, empty where
     there may be none yet, None to overwrite whatever is there now.
     """
-    refused = gate.writer(origin.principal)
+    refused = gate.barred(origin.principal)
     if refused is not None:
         # Before anything is looked at: what a stranger's links lead to is told to nobody.
         return _told(refused, ())
@@ -57,11 +57,11 @@ def note(library: Library, name: str, content: bytes, origin: Origin, expect: st
     if double:
         reason = f"{name} differs from {double}, which is there already, by no more than case or Unicode form."
         return _told(Refused("double", reason, name, "Spell it the same way, or choose another name."), issues)
-    now = texts.disk(path)
+    now = texts.now(path)
     expected = (now[0] if now else None) if expect is None else expect or None
     subject = origin.reason or f"{'Change' if now else 'Add'} {name}"
     change = ChangeSet((Edit(path, content, expected),), subject, replace(origin, reason=origin.reason or subject))
-    return _told(gate.apply(change, origin.principal, texts.ledger), issues)
+    return _told(gate.apply(change, origin.principal, texts), issues)
 
 
 def _told(done: Outcome, issues: tuple[Issue, ...]) -> Written:

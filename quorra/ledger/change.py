@@ -2,6 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from quorra.ledger.plumbing.disk import Blocked
 
 NEXT: Mapping[str, str] = {
     "busy": "Nothing is lost; try again in a moment.",
@@ -12,6 +16,7 @@ NEXT: Mapping[str, str] = {
     "filter": "Take the filter off that path in .gitattributes, or keep such files outside the vault.",
     "git": "Mend what git names, then try again.",
     "hidden": "Give it a name that does not begin with a dot.",
+    "journal": "Look at git status; when all your texts are there, remove that file.",
     "merging": "Finish or abort it with git, then try again.",
     "nested": "Choose that repository itself, or a folder outside it.",
     "network": "Choose a folder on a local disk.",
@@ -74,6 +79,11 @@ class Refused:
     reason: str
     path: str | None = None
     advice: str = ""
+
+    @classmethod
+    def by(cls, error: "Blocked") -> "Refused":
+        """Makes a refusal of what stands in the way."""
+        return cls(error.code, error.message, error.path, error.next)
 
     @property
     def next(self) -> str:

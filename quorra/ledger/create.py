@@ -10,8 +10,8 @@ from pathlib import Path
 
 from quorra.ledger.change import Applied, Origin, Outcome, Refused
 from quorra.ledger.ledger import Ledger
-from quorra.ledger.paths import Blocked
 from quorra.ledger.plumbing.attributes import filtered, sentence
+from quorra.ledger.plumbing.disk import Blocked
 from quorra.ledger.plumbing.process import Git, GitFailed
 from quorra.ledger.plumbing.repository import Repository
 
@@ -72,11 +72,15 @@ def _file_system(root: Path, mounts: str) -> str:
 
 
 def _outer(root: Path) -> str | None:
-    there = next(folder for folder in (root, *root.parents) if folder.is_dir())
     try:
-        return Git(there).run("rev-parse", "--show-toplevel").decode().strip() or None
+        return Git(_nearest(root)).run("rev-parse", "--show-toplevel").decode().strip() or None
     except GitFailed:
         return None
+
+
+def _nearest(root: Path) -> Path:
+    """Gives the folder itself, or the nearest one above it that is there."""
+    return next(folder for folder in (root, *root.parents) if folder.is_dir())
 
 
 def _check_repository(root: Path) -> Refused | None:
@@ -93,7 +97,7 @@ def _check_repository(root: Path) -> Refused | None:
         repo.settled()
         return _filtered(git, root, ())
     except Blocked as error:
-        return error.refused
+        return Refused.by(error)
     finally:
         repo.close()
 
@@ -107,7 +111,7 @@ def _filtered(git: Git, root: Path, where: Sequence[str]) -> Refused | None:
 
 def identity(root: Path) -> tuple[str, str] | None:
     """Gives the name and address that git would use here, None where it knows none."""
-    git = Git(next(folder for folder in (root, *root.parents) if folder.is_dir()))
+    git = Git(_nearest(root))
     name, email = (git.run("config", key, good=(0, 1)).decode("utf-8", "replace").strip() for key in _WHO)
     return (name, email) if name and email else None
 
@@ -115,7 +119,7 @@ def identity(root: Path) -> tuple[str, str] | None:
 def endings(root: Path, roots: Sequence[str]) -> list[str]:
     """Gives the lines that ``.gitattributes`` needs so that git converts no line ending under these roots."""
     probes = [f"{folder}/probe.md" if folder else "probe.md" for folder in roots]
-    git = Git(root) if (root / ".git").exists() else Git(next(f for f in (root, *root.parents) if f.is_dir()))
+    git = Git(_nearest(root))
     converts = git.run("config", "core.autocrlf", good=(0, 1)).strip().lower() in (b"true", b"input")
     found: list[bytes] = [b"unspecified"] * len(probes)
     if (root / ".git").exists():

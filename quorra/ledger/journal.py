@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quorra.ledger.paths import Blocked
-from quorra.ledger.plumbing.disk import settle
+from quorra.ledger.plumbing.disk import Blocked, settle
 from quorra.ledger.plumbing.objects import Row
 
 
@@ -74,8 +73,7 @@ def load(file: Path) -> Journal | None:
         return None
     except (ValueError, KeyError, TypeError) as error:
         message = f"The record of a commit that was cut short, {file}, is damaged."
-        advice = "Look at git status; when all your texts are there, remove that file."
-        raise Blocked("journal", str(file), message, advice) from error
+        raise Blocked("journal", str(file), message) from error
 
 
 def _parsed(raw: dict[str, Any]) -> Journal:

@@ -10,13 +10,12 @@ from pathlib import Path
 from quorra.errors import QuorraError
 from quorra.ledger import message
 from quorra.ledger.change import Applied, ChangeSet, Edit, Entry, Origin, Outcome, Refused, Snapshot, Stale
-from quorra.ledger.paths import Blocked, visible
 from quorra.ledger.plan import Planner, distinct
-from quorra.ledger.plumbing.disk import Disk
+from quorra.ledger.plumbing.disk import Blocked, Disk
 from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.publish import Publisher, Steps
-from quorra.ledger.snapshot import Watch
+from quorra.ledger.snapshot import Watch, visible
 
 
 class UnknownRevision(QuorraError):
@@ -37,7 +36,7 @@ def local() -> datetime:
 
 def _refusal(error: Blocked | OSError | GitFailed) -> Refused:
     if isinstance(error, Blocked):
-        return error.refused
+        return Refused.by(error)
     if isinstance(error, GitFailed):
         return Refused("git", f"Nothing was written: {error.message}", None, error.next or "")
     return Refused("disk", f"Nothing was written: {error.strerror} ({error.filename or 'git folder'}).")
@@ -142,7 +141,7 @@ class Ledger:
         """Gives the head and every watched file that differs from it on disk; writes nothing."""
         return self._watch.take()
 
-    def disk(self, path: str) -> bytes | None:
+    def on_disk(self, path: str) -> bytes | None:
         """Reads a file as it is now, None where no regular file is; no link on the way is followed."""
         try:
             seen = self._files.read(path)

@@ -9,13 +9,11 @@ from itertools import pairwise
 from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale
 from quorra.ledger.journal import Draft, Touch
 from quorra.ledger.message import ASSISTANT, compose, identity, stamp
-from quorra.ledger.paths import Blocked, check
 from quorra.ledger.plumbing.attributes import sentence
-from quorra.ledger.plumbing.disk import Seen
-from quorra.ledger.plumbing.entries import Entries
+from quorra.ledger.plumbing.disk import Blocked, Seen
+from quorra.ledger.plumbing.entries import Entries, Sealed
 from quorra.ledger.plumbing.objects import FOLDER, Row
 from quorra.ledger.plumbing.repository import Repository
-from quorra.ledger.plumbing.sealed import Sealed
 from quorra.ledger.publish import Work
 
 
@@ -101,12 +99,12 @@ class Planner:
         self, edit: Edit, place: Standing, adopted: dict[str, Row | None], written: dict[str, Row | None]
     ) -> Refused | Stale | None:
         clean = self._clean(place)
-        filtered = clean is not None and clean != place.raw
-        if place.raw != edit.expect and not (filtered and clean == edit.expect):
+        converts = clean is not None and clean != place.raw
+        if place.raw != edit.expect and not (converts and clean == edit.expect):
             return Stale(edit.path, f"{edit.path} {_stale(edit.expect, place.raw)}.")
         raw = new = None if edit.content is None else self.repo.objects.id_of(edit.content)
-        if filtered and edit.content is not None:
-            new = self._filter(edit.path, edit.content)
+        if converts and edit.content is not None:
+            new = self._converted(edit.path, edit.content)
         row = Row(self._mode(place), new) if new else None
         if place.staged and place.index != row:
             return Refused("staged", f"{edit.path} has changes staged for a commit of your own.", edit.path)
@@ -146,10 +144,10 @@ class Planner:
             return place.raw
         if b"\r\n" not in place.seen.content:
             return place.raw
-        converted = self._filter(place.path, place.seen.content, write=False)
+        converted = self._converted(place.path, place.seen.content, write=False)
         return converted if converted == place.head.id else place.raw
 
-    def _filter(self, path: str, content: bytes, write: bool = True) -> str:
+    def _converted(self, path: str, content: bytes, write: bool = True) -> str:
         words = ["hash-object", "--stdin", "--path", path, *(["-w"] if write else [])]
         return self.repo.git.run(*words, stdin=content).decode().strip()
 
@@ -165,7 +163,7 @@ class Planner:
         if place.head and b"\r\n" in content:
             ((_, before),) = self.repo.reader.contents([place.head.id])
             if b"\r\n" not in before:
-                return Row(self._mode(place), self._filter(place.path, content))
+                return Row(self._mode(place), self._converted(place.path, content))
         return Row(self._mode(place), self.repo.objects.write(content))
 
     def _touch(self, edit: Edit, place: Standing, new: str | None) -> None:
@@ -206,6 +204,18 @@ class Planner:
 
     def _draft(self, author: str, subject: str, origin: Origin, rows: dict[str, Row | None]) -> None:
         self.work.drafts.append(Draft(author, compose(subject, origin), rows))
+
+
+def check(path: str) -> None:
+    """Raises Blocked for a path that no file of the repository can have."""
+    parts = path.split("/")
+    bad = not path or any(part in ("", ".", "..") or "\0" in part for part in parts)
+    if bad or len(os.fsencode(path)) > 4000:
+        raise Blocked("path", path, f"{path!r} is not a path inside the repository.")
+    if any(part.casefold() in (".git", "git~1") or part == ".quorra" for part in parts):
+        raise Blocked("path", path, f"{path} lies in a folder that belongs to git or to Quorra.")
+    if any(len(os.fsencode(part)) > 255 for part in parts):
+        raise Blocked("path", path, f"A part of {path[:60]}… is longer than a file name may be.")
 
 
 def distinct(edits: Sequence[Edit]) -> None:

@@ -18,13 +18,12 @@ from dataclasses import dataclass, field, replace
 from quorra.ledger.change import Applied, Outcome, Refused, Stale
 from quorra.ledger.journal import Draft, Journal, Touch, load
 from quorra.ledger.message import commit
-from quorra.ledger.paths import Blocked
-from quorra.ledger.plumbing.entries import Entries
+from quorra.ledger.plumbing.disk import Blocked
+from quorra.ledger.plumbing.entries import Entries, Sealed
 from quorra.ledger.plumbing.lock import LEFT
 from quorra.ledger.plumbing.objects import Row
 from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
-from quorra.ledger.plumbing.sealed import Sealed
 
 Steps = Callable[[str], None]
 REF_PATIENCE = 2.0
@@ -115,7 +114,7 @@ class Publisher:
                 if not self._touch(touch):
                     return Stale(touch.path, f"{touch.path} was changed by another hand at the same moment.")
             except Blocked as error:
-                return error.refused
+                return Refused.by(error)
             except OSError as error:
                 return Refused("disk", f"{touch.path} can't be written: {error.strerror}.", touch.path)
             self.steps("file written")

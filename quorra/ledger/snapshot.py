@@ -5,8 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from quorra.ledger.change import Snapshot
-from quorra.ledger.paths import Blocked, visible
-from quorra.ledger.plumbing.disk import Disk
+from quorra.ledger.plumbing.disk import Blocked, Disk
 from quorra.ledger.plumbing.repository import Repository
 
 STATUS = (
@@ -120,3 +119,13 @@ class Watch:
 
 def _signature(stat: os.stat_result) -> Signature:
     return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino
+
+
+def hidden(path: str) -> bool:
+    """Tells whether a part of the path begins with a dot, as editors' own folders do."""
+    return path.startswith(".") or "/." in path
+
+
+def visible(path: str, roots: Sequence[str]) -> bool:
+    """Tells whether a path lies under one of the roots and in no hidden folder."""
+    return not hidden(path) and any(not root or path.startswith(root + "/") for root in roots)

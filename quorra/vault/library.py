@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 from quorra.errors import QuorraError
@@ -147,7 +146,7 @@ class Library:
     def judge(self, note: Note, places: Iterable[str]) -> tuple[Issue, ...]:
         """Gives the issues that a note would have if it lay in the vault now."""
         names = links.Names([*places, note.path])
-        return tuple(validate.note(note, partial(_resolve, note.path, names)))
+        return tuple(validate.note(note, lambda link: links.resolve(link, note.path, names)))
 
     def double(self, name: str, places: Iterable[str]) -> str | None:
         """Gives the file or folder that a new path would double but for case or Unicode form."""
@@ -203,10 +202,6 @@ class Library:
         for path in paths:
             place = places[path]
             yield parse.note(path, committed[place.blob] if place.commit else self.texts.read(place))
-
-
-def _resolve(source: str, names: links.Names, link: Link) -> str | None:
-    return links.resolve(link, source, names)
 
 
 def _written(link: Link) -> str:

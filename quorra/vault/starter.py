@@ -9,7 +9,7 @@ from quorra import settings
 from quorra.errors import QuorraError
 from quorra.ledger import create as ledgers
 from quorra.ledger.change import Applied, Origin
-from quorra.settings import FILE, Settings
+from quorra.settings import FACTS, FILE, Settings
 
 _TOLD = """\
 # This home's settings. Every key has a default; Quorra's handbook lists them in handbook/settings.md.
@@ -48,8 +48,8 @@ def create(folder: Path, shipped: Path, origin: Origin, *, vault: str = "vault",
     """
     if (folder / FILE).exists():
         raise Unfit(f"{folder} is a home already.", f"Ask it something: quorra ask --home {folder} 'your question'")
-    wanted = settings.told(folder, {"vault": {"path": vault}}, folder / FILE)
-    roots = (wanted.vault_root, "facts")
+    wanted = settings.parse(folder, {"vault": {"path": vault}}, folder / FILE)
+    roots = (wanted.vault_root, FACTS)
     notes = folder / wanted.vault_root
     if notes.exists() and not notes.is_dir():
         raise Unfit(f"{notes} is a file; the notes need a folder.", "Name another with --vault.")
@@ -80,14 +80,14 @@ def files(shipped: Path, wanted: Settings, owner: tuple[str, str], *, notes: boo
         FILE: _TOLD.format(
             path=json.dumps(wanted.vault.path), name=json.dumps(owner[0]), email=json.dumps(owner[1])
         ).encode(),
-        "facts/household.md": _FACTS.encode(),
+        f"{FACTS}/household.md": _FACTS.encode(),
         "evals/README.md": _EVALS.encode(),
         "jobs/README.md": _JOBS.encode(),
         **{f"prompts/{path}": content for path, content in _below(shipped / "prompts")},
     }
     if notes:
         found |= {f"{root}/{path}" if root else path: content for path, content in _below(shipped / "vault")}
-        found |= {f"facts/{path}": content for path, content in _below(shipped / "facts")}
+        found |= {f"{FACTS}/{path}": content for path, content in _below(shipped / FACTS)}
         suite = shipped / "evals" / "handbook"
         found |= {f"evals/handbook/{file.name}": file.read_bytes() for file in sorted(suite.iterdir())}
     return found

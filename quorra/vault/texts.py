@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from quorra.ledger.change import Snapshot
 from quorra.ledger.ledger import Ledger, UnknownRevision
-from quorra.ledger.paths import hidden
-from quorra.settings import Settings
+from quorra.ledger.snapshot import hidden
+from quorra.settings import FACTS, Settings
 from quorra.vault.links import fold
 
 ENDING = ".md"
@@ -48,9 +48,9 @@ class Texts:
         """Reads committed blobs, each with its id."""
         return self.ledger.blobs(ids)
 
-    def disk(self, path: str) -> tuple[str, bytes] | None:
+    def now(self, path: str) -> tuple[str, bytes] | None:
         """Reads a file as it is now, with the blob id of just these bytes; None where there is none."""
-        content = self.ledger.disk(path)
+        content = self.ledger.on_disk(path)
         return None if content is None else (self.ledger.id_of(content), content)
 
     def behind(self, old: str | None, new: str | None) -> int:
@@ -73,7 +73,7 @@ class Texts:
 
     def owned(self) -> Iterator[str]:
         """Names the folders and pages on disk that belong to one member or workspace."""
-        for root in (self.settings.home / self.settings.vault_root, self.settings.home / "facts"):
+        for root in (self.settings.home / self.settings.vault_root, self.settings.home / FACTS):
             tops = [top.name for top in root.glob("*") if fold(top.name) in OWNED]
             for top in tops:
                 for entry in (root / top).glob("[!.]*"):
@@ -84,7 +84,7 @@ class Texts:
         """Reads the text of a place: from git where it is committed, else from disk."""
         if place.commit:
             return self.ledger.blob(place.blob)
-        now = self.disk(place.path)
+        now = self.now(place.path)
         return now[1] if now else b""
 
 

@@ -17,6 +17,7 @@ found), ``not-utf8``, ``name-not-utf8``, ``folder-spelling``, ``title-missing``,
 import re
 from collections.abc import Callable, Iterator
 
+from quorra.settings import FACTS
 from quorra.vault.links import fold
 from quorra.vault.note import Issue, Link, Note
 from quorra.vault.texts import OWNED
@@ -63,7 +64,7 @@ def _name(value: Note) -> Iterator[Issue]:
         value.path.encode()
     except UnicodeEncodeError:
         yield Issue("warning", "name-not-utf8", 1, "The file's name is not UTF-8, so it is not searched; rename it.")
-    top, below, _ = value.path.removeprefix("/facts/").partition("/")
+    top, below, _ = value.path.removeprefix(f"/{FACTS}/").partition("/")
     if below and top not in OWNED and fold(top) in OWNED:
         message = f"{top}/ is taken for {fold(top)}/, whose folders are each for one alone: spell it that way."
         yield Issue("warning", "folder-spelling", 1, message)
@@ -103,7 +104,7 @@ def _line(value: Note, key: str) -> int:
 
 def _lead(value: Note) -> Iterator[Issue]:
     """Asks for a summary lead where the first thing below the title is no sentence; a page of facts is a list."""
-    if value.path.startswith("/facts/"):
+    if value.path.startswith(f"/{FACTS}/"):
         return
     body = [block for block in value.blocks if block.span.start >= value.body_start]
     top = 0 if value.headings and value.headings[0].level == 1 else -1

@@ -6,9 +6,16 @@ import pytest
 
 from quorra.access import gate
 from quorra.ledger.change import Applied, ChangeSet, Edit, Origin, Refused
+from quorra.settings import Settings, Vault
+from quorra.vault.texts import Texts
 from tests.ledger.places import git, opened, repository
 
 CLAIMED = Origin("somebody else", "test", "to see")
+
+
+def home(root: Path, vault: str = "vault") -> Texts:
+    settings = Settings(home=root, vault=Vault(path=vault))
+    return Texts(opened(root, roots=(settings.vault_root, "facts")), settings)
 
 
 def to(path: str) -> ChangeSet:
@@ -17,15 +24,15 @@ def to(path: str) -> ChangeSet:
 
 def test_the_owner_writes_in_their_own_name(tmp_path: Path):
     root = repository(tmp_path / "home", {"quorra.toml": b""})
-    ledger = opened(root, roots=("vault", "facts"))
-    assert isinstance(gate.apply(to("vault/a.md"), "owner", ledger), Applied)
-    assert isinstance(gate.apply(to("facts/household.md"), "owner", ledger), Applied)
-    assert ledger.log(limit=1)[0].trailers["Quorra-Principal"] == "owner"
+    texts = home(root)
+    assert isinstance(gate.apply(to("vault/a.md"), "owner", texts), Applied)
+    assert isinstance(gate.apply(to("facts/household.md"), "owner", texts), Applied)
+    assert texts.ledger.log(limit=1)[0].trailers["Quorra-Principal"] == "owner"
 
 
 def test_nobody_else_writes(tmp_path: Path):
     root = repository(tmp_path / "home", {"quorra.toml": b""})
-    outcome = gate.apply(to("vault/a.md"), "tom", opened(root, roots=("vault",)))
+    outcome = gate.apply(to("vault/a.md"), "tom", home(root))
     assert isinstance(outcome, Refused)
     assert (outcome.code, "tom" in outcome.reason) == ("not_owner", True)
     assert git(root, "rev-list", "--count", "HEAD").strip() == "1"
@@ -46,7 +53,7 @@ def test_nobody_else_writes(tmp_path: Path):
 )
 def test_only_notes_and_facts_are_written(tmp_path: Path, path: str):
     root = repository(tmp_path / "home", {"quorra.toml": b""})
-    assert isinstance(gate.apply(to(path), "owner", opened(root, roots=("vault", "facts"))), Refused)
+    assert isinstance(gate.apply(to(path), "owner", home(root)), Refused)
     assert git(root, "status", "--porcelain") == ""
 
 
@@ -68,4 +75,4 @@ def test_only_notes_and_facts_are_written(tmp_path: Path, path: str):
 )
 def test_where_the_vault_is_the_home_quorras_folders_are_not_in_it(tmp_path: Path, path: str, fine: bool):
     root = repository(tmp_path / "home", {"quorra.toml": b""})
-    assert isinstance(gate.apply(to(path), "owner", opened(root)), Applied if fine else Refused)
+    assert isinstance(gate.apply(to(path), "owner", home(root, ".")), Applied if fine else Refused)

@@ -95,7 +95,7 @@ def test_nothing_is_read_or_written_through_a_link(root: Path, library: Library,
     (root / "door").symlink_to(outside)
     (root / "pane.md").symlink_to(outside / "secret.md")
     for name in ("door/secret", "door/new", "pane"):
-        assert library.texts.disk(f"{name}.md") is None
+        assert library.texts.now(f"{name}.md") is None
         assert wrote(library, name).outcome in ("refused", "stale")
     assert not {"door/secret.md", "pane.md"} & library.texts.places().keys()
     assert [file.name for file in outside.iterdir()] == ["secret.md"]
@@ -106,7 +106,7 @@ def test_a_pipe_in_the_vault_stops_nobody(root: Path, library: Library):
     (root / "household/attic.md").unlink()
     os.mkfifo(root / "household/attic.md")
     assert "household/pipe.md" not in library.texts.places()
-    assert library.texts.disk("household/pipe.md") is None
+    assert library.texts.now("household/pipe.md") is None
     assert wrote(library, "household/pipe").outcome == "refused"
     assert wrote(library, "household/attic").outcome == "refused"
     assert wrote(library, "household/fine").outcome == "applied"

@@ -28,11 +28,11 @@ def test_blobs_and_disk_agree(place: Place):
     source: Source = place.texts
     tree = source.tree(head)
     for path in ("vault/a.md", "vault/deep/b.md", "facts/household.md"):
-        read = source.disk(path)
+        read = source.now(path)
         assert read is not None
         assert read[0] == tree[path]
         assert dict(source.blobs([tree[path]])) == {tree[path]: read[1]}
-    assert source.disk("vault/none.md") is None
+    assert source.now("vault/none.md") is None
     assert dict(source.snapshot().dirty) == {}
 
 

@@ -9,13 +9,22 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from quorra.ledger.paths import Blocked
+from quorra.errors import QuorraError
 
 NOREPLACE = 1
 EXCHANGE = 2
 KEPT = 64
 UNABLE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
 _libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Blocked(QuorraError):
+    """A path can't be read or written, or a lock can't be had; ``code`` is one of a refusal's."""
+
+    def __init__(self, code: str, path: str, message: str, advice: str = "") -> None:
+        super().__init__(message, advice)
+        self.code = code
+        self.path = path
 
 
 def settle(places: Iterable[Path]) -> int:

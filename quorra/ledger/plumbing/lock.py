@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from quorra.ledger.paths import Blocked
+from quorra.ledger.plumbing.disk import Blocked
 
 PATIENCE = 30.0
 INDEX_PATIENCE = 2.0

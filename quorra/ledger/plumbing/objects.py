@@ -14,8 +14,6 @@ from quorra.ledger.plumbing.process import Reader
 KEPT = 200_000
 FEW = 8
 FOLDER = "40000"
-GITLINK = "160000"
-LINK = "120000"
 
 
 class Row(NamedTuple):

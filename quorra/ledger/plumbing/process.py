@@ -13,8 +13,7 @@ from typing import IO, Any, TypeVar
 
 from quorra.errors import QuorraError
 
-OPTIONS = (
-    "--no-optional-locks",
+PLAIN = (
     "--no-replace-objects",
     "--literal-pathspecs",
     *("-c", "core.hooksPath=/dev/null"),
@@ -22,6 +21,8 @@ OPTIONS = (
     *("-c", "gc.auto=0"),
     *("-c", "maintenance.auto=false"),
 )
+# Without this one git may write the index afresh while it is only asked something.
+OPTIONS = ("--no-optional-locks", *PLAIN)
 T = TypeVar("T")
 BATCH = 1000
 MARK = b"that is all\n"

@@ -6,14 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from quorra.ledger.paths import Blocked
 from quorra.ledger.plumbing.attributes import Attributes
-from quorra.ledger.plumbing.disk import Disk
-from quorra.ledger.plumbing.entries import Entries, NotPlain
+from quorra.ledger.plumbing.disk import Blocked, Disk
+from quorra.ledger.plumbing.entries import Entries, NotPlain, Sealed
 from quorra.ledger.plumbing.lock import Locks
 from quorra.ledger.plumbing.objects import Objects, Row
-from quorra.ledger.plumbing.process import OPTIONS, Differ, Git, GitFailed, Reader, Refs
-from quorra.ledger.plumbing.sealed import Sealed
+from quorra.ledger.plumbing.process import PLAIN, Differ, Git, GitFailed, Reader, Refs
 
 YOUNG = 128
 KNOWN = 64
@@ -185,7 +183,7 @@ class Repository:
             young = more
         if young >= YOUNG:
             young = 0
-            Git(self.root, OPTIONS[1:]).run("status", "--porcelain", "-uno", "--ignore-submodules=all")
+            Git(self.root, PLAIN).run("status", "--porcelain", "-uno", "--ignore-submodules=all")
         file.write_text(str(young), encoding="ascii")
 
     def close(self) -> None:
