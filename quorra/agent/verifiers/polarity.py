@@ -1,13 +1,14 @@
 """Whether two sentences say yes to the same thing: negation, opposites, quantifiers, modality, direction."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
 from quorra.agent.reading.quantity import Quantity, carries
 from quorra.agent.reading.reader import known, read
-from quorra.agent.reading.words import Word, contrasts, converses, group, members, past, ranked, stops, words
+from quorra.agent.reading.words import Word, contrasts, converses, group, members, past, ranked, siblings, stops, words
 from quorra.agent.verifiers import claims, roles
 
 _NEGATOR = re.compile(rf"\b(?:{group('no')})\b", re.IGNORECASE)
@@ -113,6 +114,22 @@ def _labels(text: str) -> frozenset[tuple[str, str]]:
     return frozenset((word.stem, after.stem) for word, after in pairs if not _DENYING.search(text[: word.start]))
 
 
+def _doubled(draft: str, source: str) -> bool:
+    """Tells whether a draft says a word again where the source has its opposite or its like."""
+    ours, theirs = (Counter(word.stem for word in words(text)) for text in (draft, source))
+    return any(
+        ours[mark] > theirs[mark] > 0 and any(theirs[other] > ours[other] for other in against)
+        for mark in ours
+        if (against := contrasts().get(mark, frozenset()) | siblings().get(mark, frozenset()))
+    )
+
+
+def _denial_dropped(draft: str, source: str) -> bool:
+    """Tells whether a draft that leaves out none of the source's words has one denial more or less."""
+    whole = read(source).stems <= read(draft).stems and not opposites(draft, source)
+    return whole and (_nays(draft) - _nays(source)) % 2 == 1
+
+
 def limited(text: str) -> bool:
     """Tells whether a sentence says yes to some and no to the rest."""
     return "only" in classes(text) or excepts(text)
@@ -142,7 +159,9 @@ def disagrees(draft: str, source: str) -> str | None:
     draft, source = _straight(draft), _straight(source)
     if excepts(source) != excepts(draft):
         return "an exception is dropped or added"
-    if bool(_NOT_ONLY.search(draft)) != bool(_NOT_ONLY.search(source)) or relabelled(draft, source):
+    if bool(_NOT_ONLY.search(draft)) != bool(_NOT_ONLY.search(source)):
+        return "it says the opposite"
+    if relabelled(draft, source) or _doubled(draft, source) or _denial_dropped(draft, source):
         return "it says the opposite"
     turned = roles.converse(draft, source)
     theirs = units(source)

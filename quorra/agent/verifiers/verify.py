@@ -132,7 +132,8 @@ class Verifier:
         """Tells whether a sentence has a claim's word, or what the question means by it."""
         if self._near.says(word, one.all) or _turned(word, one):
             return True
-        return word.stem in self._question.reading.stems and self._near.asks(word, one.all)
+        alike = siblings().get(word.stem, frozenset()) & frozenset(one.all.own)
+        return not alike and word.stem in self._question.reading.stems and self._near.asks(word, one.all)
 
     def _stated(self, each: Quantity, reading: Reading, one: Candidate) -> bool:
         """Tells whether the source states a quantity; a unit may be left out only where other words tell it."""
