@@ -92,6 +92,14 @@ def joined(pieces: Sequence[Piece], hits: Sequence[Hit]) -> list[Piece]:
     return found
 
 
+def in_order(pieces: Sequence[Piece]) -> list[Piece]:
+    """Orders pieces to be read: those of one passage as they stand in it, passages by their best piece."""
+    first: dict[int, int] = {}
+    for at, one in enumerate(pieces):
+        first.setdefault(one.hit, at)
+    return sorted(pieces, key=lambda one: (first[one.hit], one.start))
+
+
 def _touch(one: Piece, other: Piece, hits: Sequence[Hit]) -> bool:
     first, last = sorted((one, other), key=lambda piece: piece.start)
     return one.hit == other.hit and "\n" not in hits[one.hit].text[first.end : last.start]

@@ -94,6 +94,11 @@ def test_no_two_citations_name_the_same_line(embedder):
         assert len(places) == len(set(places))
 
 
+def test_pieces_of_one_passage_are_read_in_its_order():
+    pieces = [shown.Piece(hit, start, start + 1, "x") for hit, start in ((2, 9), (0, 4), (2, 1), (0, 7))]
+    assert [(one.hit, one.start) for one in shown.in_order(pieces)] == [(2, 1), (2, 9), (0, 4), (0, 7)]
+
+
 def test_every_quote_is_verbatim_at_its_lines(embedder):
     texts = {one.path: one.text.split("\n") for one in HITS}
     for question in ("Which rules does the kitchen have?", "Who looks after birch?", "How do I back up my home?"):
