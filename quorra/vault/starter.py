@@ -9,7 +9,7 @@ from quorra import settings
 from quorra.errors import QuorraError
 from quorra.ledger import create as ledgers
 from quorra.ledger.change import Applied, Origin
-from quorra.settings import FACTS, FILE, Settings
+from quorra.settings import FACTS, FILE, Settings, SettingsError
 
 _TOLD = """\
 # This home's settings. Every key has a default; Quorra's handbook lists them in handbook/settings.md.
@@ -48,7 +48,7 @@ def create(folder: Path, shipped: Path, origin: Origin, *, vault: str = "vault",
     """
     if (folder / FILE).exists():
         raise Unfit(f"{folder} is a home already.", f"Ask it something: quorra ask --home {folder} 'your question'")
-    wanted = settings.parse(folder, {"vault": {"path": vault}}, folder / FILE)
+    wanted = _wanted(folder, vault)
     roots = (wanted.vault_root, FACTS)
     notes = folder / wanted.vault_root
     if notes.exists() and not notes.is_dir():
@@ -91,6 +91,14 @@ def files(shipped: Path, wanted: Settings, owner: tuple[str, str], *, notes: boo
         suite = shipped / "evals" / "handbook"
         found |= {f"evals/handbook/{file.name}": file.read_bytes() for file in sorted(suite.iterdir())}
     return found
+
+
+def _wanted(folder: Path, vault: str) -> Settings:
+    try:
+        return settings.parse(folder, {"vault": {"path": vault}}, folder / FILE)
+    except SettingsError as error:
+        wrong = error.message.rpartition("vault.path: ")[2]
+        raise Unfit(f"{vault} can't hold the notes: {wrong}", "Name another folder with --vault.") from error
 
 
 def _notes(folder: Path) -> bool:

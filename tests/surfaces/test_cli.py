@@ -306,6 +306,15 @@ def test_a_file_is_no_place_for_notes(tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == ["notes"]
 
 
+@pytest.mark.parametrize("vault", ["../elsewhere", "/etc", "facts"])
+def test_a_folder_that_cant_hold_the_notes_is_told_of_itself(tmp_path: Path, vault: str):
+    said = quorra("init", str(tmp_path / "h"), "--vault", vault)
+    assert (said.code, said.fields["error"]["code"]) == (1, "unfit")
+    assert said.fields["error"]["message"].startswith(f"{vault} can't hold the notes: ")
+    assert "quorra.toml" not in said.fields["error"]["message"]
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "words", [["search", "--mode", "words", "boiler"], ["frobnicate"], ["read", "nowhere"], ["--help"]]
 )
