@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quorra.agent.reading.reader import read
 from quorra.agent.reading.sentences import sources
 from quorra.agent.verifiers.verify import Unbound
 from tests.agent.passages import BINS, BOILER, CAR, HITS, LISBON, check, stands
@@ -120,5 +121,6 @@ def test_a_sentence_with_another_number_never_stands(sentence, number, data):
     at = data.draw(st.sampled_from(digits))
     changed = sentence[:at] + str(number) + sentence[at + 1 :]
     text = f"{BOILER} {CAR} {BINS} {LISBON}"
-    if changed not in text and int(sentence[at]) != number:
+    same = [one.value for one in read(changed).quantities] == [one.value for one in read(sentence).quantities]
+    if changed not in text and not same:
         assert not stands(sentence.rstrip(".") + "?", changed)

@@ -34,7 +34,7 @@ _WILL = re.compile(r"\b(?:will|going to)\b|['’]ll\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class Stretch:
     """A stretch of a sentence within which one negation reaches."""
 
     text: str
@@ -50,16 +50,16 @@ class Unit:
 
 
 @cache
-def units(text: str) -> tuple[Unit, ...]:
+def stretches(text: str) -> tuple[Stretch, ...]:
     """Cuts a sentence where a negation stops reaching; a stretch that opens with a pronoun knows what it means."""
     cuts = [0, *(match.start() for match in _STRONG.finditer(text)), len(text)]
-    found: list[Unit] = []
+    found: list[Stretch] = []
     for part in (text[a:b] for a, b in pairwise(cuts)):
         if part.strip(" ,;:()—–."):
             leaning = _PRONOUN.match(part) if found else None
             lent = _meant(found[-1].text, thing=leaning[1].lower() not in {"he", "she"}) if leaning else frozenset()
             stems = read(part).stems | {word.lower for word in words(part) if word.lower in members("directed")}
-            found.append(Unit(part, stems | lent, read(part).quantities, negative(part)))
+            found.append(Stretch(part, stems | lent, read(part).quantities, negative(part)))
     return tuple(found)
 
 
@@ -164,45 +164,47 @@ def disagrees(draft: str, source: str) -> str | None:
     if relabelled(draft, source) or _doubled(draft, source) or _denial_dropped(draft, source):
         return "it says the opposite"
     turned = roles.converse(draft, source)
-    theirs = units(source)
-    for unit in units(draft):
-        if _against(unit, theirs, turned=turned):
+    theirs = stretches(source)
+    for stretch in stretches(draft):
+        if _against(stretch, theirs, turned=turned):
             return "it says the opposite"
     return _force(draft, source, _nearest(draft, theirs))
 
 
-def _against(unit: Unit, theirs: tuple[Unit, ...], *, turned: bool) -> bool:
+def _against(stretch: Stretch, theirs: tuple[Stretch, ...], *, turned: bool) -> bool:
     """Tells whether a stretch says yes to words that the source only says no to, or the other way round."""
-    marks: list[str | Quantity] = [*unit.stems, *unit.quantities]
+    marks: list[str | Quantity] = [*stretch.stems, *stretch.quantities]
     said = [mark for mark in marks if any(other.holds(mark) for other in theirs)]
-    near = [_nearest(unit.text, theirs)] if said else theirs
-    if opposites(unit.text, near[0].text) % 2 and not turned:
-        return unit.negative == near[0].negative
-    if opposites(unit.text, " ".join(other.text for other in theirs)) % 2 and not turned:
-        holding = next((other for other in theirs if opposites(unit.text, other.text) % 2), near[0])
-        return unit.negative == holding.negative
+    near = [_nearest(stretch.text, theirs)] if said else theirs
+    if opposites(stretch.text, near[0].text) % 2 and not turned:
+        return stretch.negative == near[0].negative
+    if opposites(stretch.text, " ".join(other.text for other in theirs)) % 2 and not turned:
+        holding = next((other for other in theirs if opposites(stretch.text, other.text) % 2), near[0])
+        return stretch.negative == holding.negative
     denied = [mark for mark in said if not any(other.holds(mark) for other in theirs if not other.negative)]
     if not said:
-        return unit.negative and not any(other.negative for other in theirs)
-    if not unit.negative:
+        return stretch.negative and not any(other.negative for other in theirs)
+    if not stretch.negative:
         return bool(denied)
-    return not denied or (near[0].negative and (_nays(unit.text) - _nays(near[0].text)) % 2 == 1)
+    return not denied or (near[0].negative and (_nays(stretch.text) - _nays(near[0].text)) % 2 == 1)
 
 
 def _nays(text: str) -> int:
     return len(_NEGATOR.findall(text))
 
 
-def _nearest(draft: str, theirs: tuple[Unit, ...]) -> Unit:
+def _nearest(draft: str, theirs: tuple[Stretch, ...]) -> Stretch:
     reading = read(draft)
     marks: list[str | Quantity] = [*reading.stems, *reading.quantities]
     return max(
-        theirs, key=lambda unit: sum(unit.holds(mark) for mark in marks), default=Unit("", frozenset(), (), False)
+        theirs,
+        key=lambda stretch: sum(stretch.holds(mark) for mark in marks),
+        default=Stretch("", frozenset(), (), False),
     )
 
 
-def _force(draft: str, source: str, unit: Unit) -> str | None:
-    ours, theirs, near = classes(draft), classes(source), classes(unit.text)
+def _force(draft: str, source: str, stretch: Stretch) -> str | None:
+    ours, theirs, near = classes(draft), classes(source), classes(stretch.text)
     for mine, other in _CONTRADICT:
         if mine in ours and other in near and mine not in near and other not in ours:
             return f"it is stated as {mine}, the source says {other}"
