@@ -58,6 +58,7 @@ _THING = re.compile(
     r"(?: (?:the|our|my|your|a))?(?: \w+'s)? (?P<thing>[a-z]+(?: [a-z]+)?)\b",
     re.IGNORECASE,
 )
+_DEFINED = re.compile(r"(?:what|who)(?:['’]s| is| are)(?: an?| the)? (?P<thing>[\w'’ -]+?)\s*\?*", re.IGNORECASE)
 _ASKING = re.compile(r"\?|\b(?:what|which|who|whom|whose|where|when|how|why)\b", re.IGNORECASE)
 _CODE = re.compile(r"`[^`]*`")
 _WHEN = re.compile(r"\bwhen\b", re.IGNORECASE)
@@ -74,6 +75,15 @@ def cued(question: str, source: Source) -> bool | None:
         if re.search(pattern, lowered):
             return holds(source, read(source.plain))
     return None
+
+
+def defines(question: str, source: Source) -> bool:
+    """Tells whether a sentence begins by saying what the very thing is that a question asks for."""
+    match = _DEFINED.fullmatch(question.strip())
+    if not match:
+        return False
+    says = rf"(?:an? |the )?{re.escape(match['thing'])} (?:is|are|means|stands for) (?!(?:not|in|on|at|\w+ed)\b)"
+    return re.match(says, source.plain, re.IGNORECASE) is not None
 
 
 def personal(question: str) -> bool:
@@ -169,12 +179,13 @@ def things(question: str) -> list[list[Word]]:
 
 
 def bare(question: str, sources: Sequence[Source]) -> str:
-    """Leaves out of a question the names that most sentences hold, which tell none of them apart."""
+    """Leaves out of a question the names that most sentences hold, which tell none of them apart, but not all of it."""
+    whole = question
     stems = [frozenset(word.stem for word in words(source.plain)) for source in sources]
     for word in reversed(read(question).content):
         if word.capital and word.start and sum(word.stem in one for one in stems) * _OFTEN >= len(stems):
             question = question[: word.start] + question[word.end :].lstrip()
-    return question
+    return question if read(question).content else whole
 
 
 def spelt(question: str, sources: Sequence[Source]) -> str:

@@ -109,8 +109,11 @@ def _together(one: Piece, other: Piece, hits: Sequence[Hit]) -> Piece:
     first, last = sorted((one, other), key=lambda piece: (piece.start, -piece.end))
     if last.end <= first.end:
         return first
-    overlap = last.start < first.end
-    text = visible(hits[one.hit].text[first.start : last.end]) if overlap else f"{first.text} {last.text}"
+    source = hits[one.hit].text
+    if last.start < first.end:
+        text = visible(source[first.start : last.end])
+    else:
+        text = f"{first.text} {'… ' if source[first.end : last.start].strip() else ''}{last.text}"
     return replace(first, end=last.end, text=text, block=first.block or last.block)
 
 

@@ -134,3 +134,26 @@ def test_any_text_can_be_shown(text):
         if shown.sayable(source, one):
             piece = shown.piece(source, one, lead=source.anaphoric, code=True)
             assert source.text in one.text[piece.start : piece.end]
+
+
+def test_what_is_left_out_between_two_sentences_is_marked():
+    text = "One is red. Two is green. Three is blue."
+    first, *_, last = [
+        shown.piece(one, hit("a.md", "A", text), lead=False, code=False)
+        for one in sources(found([hit("a.md", "A", text)]).hits)
+    ]
+    (whole,) = shown.joined([first, last], [hit("a.md", "A", text)])
+    assert whole.text == "One is red. … Three is blue."
+
+
+@pytest.mark.parametrize("question", ["What is Oriel?", "Who is Oriel?", "what's Oriel"])
+def test_what_a_thing_is_called_to_be_answers_alone(question, embedder):
+    texts = [
+        "Oriel is a small lighthouse on the coast.",
+        "Oriel closes at five.",
+        "Ask Oriel for the key.",
+        "Oriel has a boat.",
+    ]
+    hits = [hit(f"{at}.md", "Oriel", text) for at, text in enumerate(texts)]
+    given = answer(question, search=lambda _: found(hits), chat=Scripted("quotation"), embedder=embedder, prompts=None)
+    assert given.answer == f"{texts[0]} [1]"
