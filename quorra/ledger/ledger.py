@@ -233,12 +233,13 @@ class Ledger:
     def begin(self, files: Mapping[str, bytes], origin: Origin) -> Outcome:
         """Makes the first commits of a home: unknown notes as the owner's own where there is no history, then files.
 
-        A file that is there already is left as it is. Only ``create.init`` calls this.
+        A file that is there already is left as it is, and a symbolic link is not followed. Only ``create.init``
+        calls this.
         """
         if self.head() is None:
             listed = self.git("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")[:-1]
             notes = [path for path in map(os.fsdecode, listed) if path[-1] != "/" and visible(path, self.roots)]
-            taken = self.adopt(notes, origin)
+            taken = self.adopt([path for path in notes if not (self.root / path).is_symlink()], origin)
             if isinstance(taken, Refused) and taken.code != "empty":
                 return taken
         new = {path: content for path, content in files.items() if not os.path.lexists(self.root / path)}

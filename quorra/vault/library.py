@@ -99,8 +99,8 @@ class Library:
     def read(self, name: str, view: View) -> Read:
         """Reads a note as it is on disk, or at the revision behind ``@``; raises NoNote."""
         places = self.texts.places()
-        found = named(name, places)
-        if found and view.sees(found):
+        found = _found(name, places, view)
+        if found:
             place = places[found]
             return Read(parse.note(found, self.texts.read(place)), place.commit, place.blob)
         path, at, revision = name.rpartition("@")
@@ -131,8 +131,8 @@ class Library:
 
     def _past(self, name: str, view: View) -> list[str]:
         """Gives what a name may have meant: a note that is there, or, to whom nothing is hidden, one that was."""
-        found = named(name, self.texts.places())
-        if found and view.sees(found):
+        found = _found(name, self.texts.places(), view)
+        if found:
             return [found]
         if view.whole and plain(name):
             return [name, complete(name)]
@@ -192,8 +192,8 @@ class Library:
         return tuple(out), tuple(incoming)
 
     def _one(self, name: str, places: dict[str, Place], view: View) -> str:
-        found = named(name, places)
-        if not found or not view.sees(found):
+        found = _found(name, places, view)
+        if not found:
             raise NoNote(name)
         return found
 
@@ -202,6 +202,11 @@ class Library:
         for path in paths:
             place = places[path]
             yield parse.note(path, committed[place.blob] if place.commit else self.texts.read(place))
+
+
+def _found(name: str, places: Mapping[str, Place], view: View) -> str | None:
+    """Gives the file that a name means among those that may be seen, so that no other one makes it ambiguous."""
+    return named(name, places if view.whole else [path for path in places if view.sees(path)])
 
 
 def _written(link: Link) -> str:

@@ -9,10 +9,10 @@ from quorra import settings
 from quorra.errors import QuorraError
 from quorra.ledger import create as ledgers
 from quorra.ledger.change import Applied, Origin
-from quorra.settings import FACTS, FILE, Settings, SettingsError
+from quorra.settings import FACTS, FILE, OWN, Settings, SettingsError
 
 _TOLD = """\
-# This home's settings. Every key has a default; Quorra's handbook lists them in handbook/settings.md.
+# This home's settings. Every key has a default; the settings page of Quorra's own handbook lists them.
 [vault]
 path = {path}
 
@@ -54,15 +54,7 @@ def create(folder: Path, shipped: Path, origin: Origin, *, vault: str = "vault",
     if notes.exists() and not notes.is_dir():
         raise Unfit(f"{notes} is a file; the notes need a folder.", "Name another with --vault.")
     settled = folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
-    notices = tuple(
-        f"Line endings would be converted here; .gitattributes needs the line: {line}"
-        for line in ledgers.endings(folder, roots)
-    )
-    if not _notes(notes) and _notes(folder):
-        notices += (
-            f"Notes are looked for in {notes} alone, and there are none; this folder holds Markdown elsewhere. "
-            f'To have it read, set path = "." under [vault] in {folder / FILE}.',
-        )
+    notices = tuple(_notices(folder, notes, roots))
     owner = ledgers.identity(folder) or (wanted.owner.name, wanted.owner.email)
     starts = not empty and not settled and not (folder / ".git").exists()
     content = files(shipped, wanted, owner, notes=starts)
@@ -99,6 +91,24 @@ def _wanted(folder: Path, vault: str) -> Settings:
     except SettingsError as error:
         wrong = error.message.rpartition("vault.path: ")[2]
         raise Unfit(f"{vault} can't hold the notes: {wrong}", "Name another folder with --vault.") from error
+
+
+def _notices(folder: Path, notes: Path, roots: tuple[str, ...]) -> Iterator[str]:
+    """Says what an owner should know before the folder is a home."""
+    for line in ledgers.endings(folder, roots):
+        yield f"Line endings would be converted here; .gitattributes needs the line: {line}"
+    if not _notes(notes) and _notes(folder):
+        yield (
+            f"Notes are looked for in {notes} alone, and there are none; this folder holds Markdown elsewhere. "
+            f'To have it read, set path = "." under [vault] in {folder / FILE}.'
+        )
+    if notes == folder:
+        for name in sorted(OWN):
+            if not name.startswith(".") and _notes(folder / name):
+                yield f"The folder {name} is Quorra's own here; the notes in it are not read as notes."
+    links = sum(1 for path in notes.rglob("*") if path.is_symlink() and ".git" not in path.parts)
+    if links:
+        yield f"Symbolic links are not followed; what they lead to is not read ({links} here)."
 
 
 def _notes(folder: Path) -> bool:

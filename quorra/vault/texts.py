@@ -1,15 +1,17 @@
 """Files as they are on disk, by path and blob id, named as people name them."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from quorra.ledger.change import Snapshot
 from quorra.ledger.ledger import Ledger, UnknownRevision
 from quorra.ledger.snapshot import hidden
 from quorra.settings import FACTS, Settings
-from quorra.vault.links import fold
+from quorra.vault.links import Names, fold
 
 ENDING = ".md"
+_LINES = re.compile(r":\d+(?:-\d+)?$")
 OWNED = ("members", "workspaces")
 
 
@@ -103,6 +105,17 @@ def plain(name: str) -> bool:
     return not {"", ".", ".."} & set(name.removeprefix("/").split("/"))
 
 
-def named(name: str, there: Container[str]) -> str | None:
-    """Gives the file that a name means, written with or without the ending."""
-    return next((path for path in (name, name + ENDING) if path in there), None)
+def named(name: str, there: Collection[str]) -> str | None:
+    """Gives the file that a name means: its path, with or without ending or first slash, or a tail that only it has.
+
+    Lines behind a colon, as a citation gives them, are passed over.
+    """
+    for path in dict.fromkeys((name, _LINES.sub("", name))):
+        exact = (path, path + ENDING, f"/{path}", f"/{path}{ENDING}")
+        found = next((each for each in exact if each in there), None)
+        if found:
+            return found
+        tails = Names(there).tails(path)
+        if len(tails) == 1:
+            return tails[0]
+    return None

@@ -368,3 +368,36 @@ def test_no_input_at_all_is_a_usage(home: Path):
     words = f"'{sys.executable}' -m quorra note x --home '{home}' --json <&-"
     done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)
     assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (2, "usage")
+
+
+@pytest.mark.parametrize(
+    "name", ["facts/household", "/facts/household.md", "boiler", "household/boiler.md:6", "household/boiler:2-6"]
+)
+def test_a_note_may_be_named_as_citations_and_links_name_it(home: Path, name: str):
+    said = quorra("read", name, "--home", str(home))
+    assert (said.code, said.fields["path"].rpartition("/")[2]) == (
+        0,
+        f"{'household' if 'facts' in name else 'boiler'}.md",
+    )
+
+
+def test_init_tells_of_links_it_does_not_follow_and_of_folders_that_are_its_own(tmp_path: Path):
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "wanted.md").write_text("# Wanted\n")
+    (tmp_path / "note.md").write_text("# Note\n")
+    (tmp_path / "link.md").symlink_to("note.md")
+    said = quorra("init", str(tmp_path), "--vault", ".")
+    assert said.code == 0
+    assert "The folder jobs is Quorra's own here" in said.errors
+    assert "Symbolic links are not followed" in said.errors
+    assert quorra("read", "note", "--home", str(tmp_path)).code == 0
+    assert quorra("read", "link", "--home", str(tmp_path)).code == 1
+
+
+def test_an_excerpt_shows_what_was_found(home: Path):
+    (home / "vault" / "long.md").write_text(
+        "# Long\n\n" + "Some words that say little. " * 12 + "The marimba is here.\n"
+    )
+    quorra("sync", "--for", "0", "--home", str(home))
+    command = [sys.executable, "-m", "quorra", "search", "--mode", "words", "marimba", "--home", str(home)]
+    assert "The marimba is here." in subprocess.run(command, capture_output=True, text=True, check=True).stdout

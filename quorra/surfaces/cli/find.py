@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from quorra.agent.answer import Answer, Citation
     from quorra.index.found import Found, Mode
 
+_WIDTH, _LETTERS = 200, 3
+
 
 @click.command()
 @click.argument("question")
@@ -28,7 +30,7 @@ def search(call: Call, question: str, k: int, mode: "Mode", window: str | None, 
         found = home.search(
             question, k=k, mode=mode, window=home.window(call.principal, window), wait=0.0 if no_sync else 0.5
         )
-    return Result(fields.found(found), _hits(found))
+    return Result(fields.found(found), _hits(found, question))
 
 
 @click.command()
@@ -47,13 +49,13 @@ def ask(call: Call, question: str, model: str | None) -> Result:
     return Result(fields.answer(answer), _told(answer), AWAY if answer.outcome == "model_away" else DONE)
 
 
-def _hits(found: "Found") -> str:
+def _hits(found: "Found", question: str) -> str:
     if found.reason == "empty_query":
         return "Nothing was asked."
     lines = []
     for hit in found.hits:
         heading = f"  {hit.heading}" if hit.heading else ""
-        lines.append(f"{hit.path}:{hit.lines[0]}{heading}\n    {shorten(hit.text, 200, placeholder=' …')}")
+        lines.append(f"{hit.path}:{hit.lines[0]}{heading}\n    {_excerpt(hit.text, question)}")
     if not found.hits:
         closed = found.reason == "closed_window"
         lines.append("Nothing found: the window opens no domain." if closed else "Nothing found.")
@@ -62,6 +64,16 @@ def _hits(found: "Found") -> str:
     if found.pending:
         lines.append(f"({counted(found.pending, 'passage is', 'passages are')} not embedded yet: quorra sync)")
     return "\n".join(lines)
+
+
+def _excerpt(text: str, question: str) -> str:
+    """Cuts a passage to what a line or two hold, around the first of the question's words that stands far inside."""
+    text = " ".join(text.split())
+    places = [text.lower().find(word) for word in question.lower().split() if len(word) > _LETTERS]
+    at = min((place for place in places if place >= 0), default=0)
+    if at > _WIDTH // 2 and len(text) > _WIDTH:
+        text = "… " + text[text.rfind(" ", 0, at - _WIDTH // 3) + 1 :]
+    return shorten(text, _WIDTH, placeholder=" …")
 
 
 def _told(answer: "Answer") -> str:
