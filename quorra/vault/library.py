@@ -8,6 +8,7 @@ from quorra.errors import QuorraError
 from quorra.ledger.change import Entry
 from quorra.vault import links, parse, validate
 from quorra.vault.note import Issue, Link, Note
+from quorra.vault.reorg.reorganize import LinkGraph
 from quorra.vault.texts import Place, Texts, complete, is_note, named, plain
 
 _DEEPER = 10
@@ -142,6 +143,16 @@ class Library:
         """Tells whether all that a commit touched may be seen; one that touched nothing may be about anything."""
         names = [self.texts.settings.public(path) for path in touched]
         return bool(names) and all(name is not None and view.sees(name) for name in names)
+
+    def graph(self) -> LinkGraph:
+        """Reads every note's links, for a reorganization."""
+        places = self.texts.places()
+        notes = self._parsed(sorted(filter(is_note, places)), places)
+        return LinkGraph(list(places), {note.path: note.links for note in notes})
+
+    def folder(self, name: str) -> bool:
+        """Tells whether a folder of the vault has this name."""
+        return any(path.startswith(f"{name.rstrip('/')}/") for path in self.texts.places())
 
     def judge(self, note: Note, places: Iterable[str]) -> tuple[Issue, ...]:
         """Gives the issues that a note would have if it lay in the vault now."""

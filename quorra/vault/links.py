@@ -20,8 +20,8 @@ EXTERNAL: Final = "EXTERNAL"
 SELF: Final = "SELF"
 _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+:|//)")
 _ATTRIBUTE = re.compile(r"\b(?:src|href)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
-_WIKI = ("wiki", "embed", "frontmatter", "entity")
-_INDEXES = ("index", "readme", "overview", "_index")
+WIKI = ("wiki", "embed", "frontmatter", "entity")
+OPENINGS = ("index", "readme", "overview", "_index")
 
 
 def fold(name: str) -> str:
@@ -107,17 +107,22 @@ class Names:
 
 def resolve(link: Link, source: str, names: Names) -> str | None:
     """Gives the file that a link of the note ``source`` reaches: its path, None, EXTERNAL or SELF."""
+    return reach(link, source, names)[0]
+
+
+def reach(link: Link, source: str, names: Names) -> tuple[str | None, bool]:
+    """Resolves a link, and tells whether it is spelled firmly, so that no reader could mean another file."""
     target = link.target
-    if link.kind in _WIKI:
+    if link.kind in WIKI:
         return _wiki(target, source, names)
     if link.kind == "autolink" or external(target):
-        return EXTERNAL
+        return EXTERNAL, True
     if not target:
-        return SELF
+        return SELF, True
     found = _written(target, posixpath.dirname(source), names)
     if found is None and not target.startswith(("/", ".")):
-        return names.whole(posixpath.normpath(target))
-    return found
+        return names.whole(posixpath.normpath(target)), False
+    return found, True
 
 
 def _written(target: str, folder: str, names: Names) -> str | None:
@@ -127,22 +132,23 @@ def _written(target: str, folder: str, names: Names) -> str | None:
     prefix = "" if path == "." else path
     if prefix and (found := names.whole(prefix)):
         return found
-    opening = (names.whole(f"{prefix}/{name}" if prefix else name) for name in _INDEXES)
+    opening = (names.whole(f"{prefix}/{name}" if prefix else name) for name in OPENINGS)
     return next((found for found in opening if found), None)
 
 
-def _wiki(target: str, source: str, names: Names) -> str | None:
+def _wiki(target: str, source: str, names: Names) -> tuple[str | None, bool]:
     if not target:
-        return SELF
+        return SELF, True
     if "://" in target:
-        return EXTERNAL
+        return EXTERNAL, True
     folder = posixpath.dirname(source)
     if target.startswith(("/", "./", "../")):
-        return _written(target, folder, names)
+        return _written(target, folder, names), True
     path = target.strip("/")
     if found := names.whole(path):
-        return found
-    return min(names.tails(path), key=lambda file: _distance(file, folder), default=None)
+        return found, True
+    tails = names.tails(path)
+    return min(tails, key=lambda file: _distance(file, folder), default=None), len(tails) == 1
 
 
 def _distance(file: str, folder: str) -> tuple[int, int, str]:

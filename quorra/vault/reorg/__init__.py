@@ -1,0 +1,1 @@
+"""Reorganization: operations become one map of moves, and every link follows its target."""

@@ -1,0 +1,182 @@
+"""Turns operations into one map of where each file goes."""
+
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from quorra.ledger.change import Refused
+from quorra.vault.links import fold
+from quorra.vault.reorg.operation import Operation
+
+OPENING = "overview.md"
+_SYNTAX = re.compile(r"[\[\]|#^\\\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """Where files go: ``to`` maps old paths to other ones, ``gone`` are removed, ``folders`` are made."""
+
+    to: Mapping[str, str]
+    gone: frozenset[str] = frozenset()
+    folders: tuple[str, ...] = ()
+
+    def after(self, path: str) -> str | None:
+        """Gives the path that a file has afterwards, None where it is gone."""
+        return None if path in self.gone else self.to.get(path, path)
+
+
+class _No(Exception):
+    """An operation can't be done on the files as they lie."""
+
+    def __init__(self, code: str, path: str, reason: str) -> None:
+        super().__init__(reason)
+        self.refused = Refused(code, reason, path)
+
+
+def expand(operations: Sequence[Operation], files: Iterable[str]) -> Moves | Refused:
+    """Follows the operations one after the other, or all at once where only that makes sense, as in a swap."""
+    files = list(files)
+    try:
+        return _after(operations, _Tree(files))
+    except _No as no:
+        try:
+            return _at_once(operations, _Tree(files)) if no.refused.code == "exists" else no.refused
+        except _No:
+            return no.refused
+
+
+class _Tree:
+    """The vault's files while operations are followed: where each lies now, and where it lay first."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self.first = dict(zip(files, files, strict=True))
+        self.folded = {fold(path): path for path in files}
+        self.inside: Counter[str] = Counter(folder for path in files for folder in _folders(path))
+        self.gone: set[str] = set()
+        self.made: dict[str, None] = {}
+
+    def source(self, name: str) -> list[str]:
+        """Gives the files that a name means: one, or a folder's; raises _No."""
+        name = _clean(name)
+        for path in (name, f"{name}.md"):
+            if path in self.first:
+                return [path]
+        if self.inside[name]:
+            return [path for path in self.first if path.startswith(f"{name}/")]
+        raise _No("no_note", name, f"There is no note, file or folder {name}.")
+
+    def lift(self, path: str) -> str:
+        """Takes a file out of its place and gives its first path."""
+        self.folded.pop(fold(path), None)
+        self.inside.subtract(_folders(path))
+        return self.first.pop(path)
+
+    def put(self, first: str, path: str) -> None:
+        """Lays a file down; raises _No where something lies there."""
+        there = self.folded.get(fold(path))
+        if there is not None:
+            raise _No("exists", path, f"{path} can't be made: {there} is there.")
+        if self.inside[path]:
+            raise _No("exists", path, f"{path} can't be made: a folder of that name is there.")
+        for folder in _folders(path):
+            if folder in self.first:
+                raise _No("exists", path, f"{path} can't be made: {folder} is a file, not a folder.")
+        self.first[path] = first
+        self.folded[fold(path)] = path
+        self.inside.update(_folders(path))
+
+    def moves(self) -> Moves:
+        """Gives the map from where files lay first to where they lie now."""
+        to = {first: path for path, first in self.first.items() if path != first}
+        return Moves(to, frozenset(self.gone), tuple(self.made))
+
+
+def _after(operations: Sequence[Operation], tree: _Tree) -> Moves:
+    for operation in operations:
+        _take(operation, tree)
+    return tree.moves()
+
+
+def _take(operation: Operation, tree: _Tree) -> None:
+    if operation.op == "create_folder":
+        _make(_clean(operation.src), tree)
+    elif operation.op == "delete":
+        _delete(operation, tree)
+    else:
+        _move(_pairs(operation, tree), tree)
+
+
+def _at_once(operations: Sequence[Operation], tree: _Tree) -> Moves:
+    """Moves everything from where it lay first, so that files may change places."""
+    moving = [operation for operation in operations if operation.op not in ("create_folder", "delete")]
+    pairs = [pair for operation in moving for pair in _pairs(operation, tree)]
+    if len({old for old, _ in pairs}) < len(pairs):
+        raise _No("exists", pairs[0][0], "One file would have to move twice.")
+    for operation in operations:
+        if operation not in moving:
+            _take(operation, tree)
+    _move(pairs, tree)
+    return tree.moves()
+
+
+def _move(pairs: Sequence[tuple[str, str]], tree: _Tree) -> None:
+    lifted = [(tree.lift(old), new) for old, new in pairs]
+    for first, new in lifted:
+        tree.put(first, new)
+
+
+def _pairs(operation: Operation, tree: _Tree) -> list[tuple[str, str]]:
+    """Gives old and new path of each file that an operation moves; raises _No."""
+    found = tree.source(operation.src)
+    name = _clean(operation.src)
+    if operation.op == "promote_to_folder":
+        if len(found) > 1 or not found[0].endswith(".md"):
+            raise _No("not_a_note", name, f"{name} is no note; only a note can be promoted to a folder.")
+        return [(found[0], f"{found[0].removesuffix('.md')}/{OPENING}")]
+    to = _clean(operation.dst)
+    if found[0] in (name, f"{name}.md"):
+        note = found[0].endswith(".md") and not to.endswith(".md")
+        pairs = [(found[0], f"{to}.md" if note else to)]
+    else:
+        pairs = [(path, f"{to}/{path[len(name) + 1 :]}") for path in found]
+    for old, new in pairs:
+        _fit(old, new)
+    return pairs
+
+
+def _fit(old: str, new: str) -> None:
+    """Raises _No where a new name holds what a link can't spell; a name that only moves on is kept."""
+    kept = set(old.split("/"))
+    for part in new.split("/"):
+        if part not in kept and (_SYNTAX.search(part) or part != part.strip()):
+            raise _No("bad_name", new, f"{part!r} can't be a name: links could not spell it.")
+
+
+def _make(folder: str, tree: _Tree) -> None:
+    _fit("", folder)
+    if folder in tree.first:
+        raise _No("exists", folder, f"{folder} can't be made: a file is there.")
+    if not tree.inside[folder]:
+        tree.made[folder] = None
+
+
+def _delete(operation: Operation, tree: _Tree) -> None:
+    found = tree.source(operation.src)
+    if len(found) > 1 or not found[0].endswith(".md"):
+        raise _No("not_a_note", operation.src, f"{operation.src} is no note; only a dead or empty note can be removed.")
+    tree.gone.add(tree.lift(found[0]))
+
+
+def _clean(name: str) -> str:
+    """Gives a path without a closing slash; raises _No where it leads out of the vault or into what is hidden."""
+    parts = name.removesuffix("/").split("/")
+    if not all(parts) or any(part.startswith(".") for part in parts):
+        raise _No("bad_name", name, f"{name!r} is no path in the vault.")
+    return "/".join(parts)
+
+
+def _folders(path: str) -> Iterator[str]:
+    while path := posixpath.dirname(path):
+        yield path
