@@ -1,0 +1,109 @@
+"""The inbox: what waits for a person's yes, of every kind, each moved on by one conditional update."""
+
+import json
+import secrets
+import sqlite3
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from quorra.errors import QuorraError
+from quorra.state.database import trouble
+
+State = Literal["draft_ready", "approved", "applied", "failed", "declined", "cancelled", "expired"]
+_COLUMNS = "id, kind, title, payload, principal, surface, reason, state, created, changed, shown, result"
+
+
+class UnknownItem(QuorraError):
+    """Nothing in the inbox has this id."""
+
+    code = "no_item"
+
+    def __init__(self, ident: str) -> None:
+        super().__init__(f"Nothing in the inbox has the id {ident!r}.", "See what waits with: quorra review list")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry: what is proposed, by whom and why, and how far it is.
+
+    ``shown`` identifies the rendering that a person saw last; ``result`` is the
+    commit of an applied item or the error that the last try ended with. Moments
+    are ISO 8601.
+    """
+
+    id: str
+    kind: str
+    title: str
+    payload: Mapping[str, Any]
+    principal: str
+    surface: str
+    reason: str
+    state: State
+    created: str
+    changed: str
+    shown: str
+    result: str | None
+
+
+class Inbox:
+    """The one queue of a home; safe to use from several threads and processes."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self.database = database
+        self._lock = threading.Lock()
+
+    def put(self, item: Item) -> None:
+        """Adds an item."""
+        self._ask(
+            f"INSERT INTO inbox ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            item.id, item.kind, item.title, json.dumps(dict(item.payload)), item.principal, item.surface,
+            item.reason, item.state, item.created, item.changed, item.shown, item.result,
+        )  # fmt: skip
+
+    def get(self, ident: str) -> Item:
+        """Gives an item; raises UnknownItem."""
+        for row in self._ask(f"SELECT {_COLUMNS} FROM inbox WHERE id = ?", ident):
+            return _item(row)
+        raise UnknownItem(ident)
+
+    def waiting(self) -> tuple[Item, ...]:
+        """Gives what waits for a person, the oldest first."""
+        sql = f"SELECT {_COLUMNS} FROM inbox WHERE state = 'draft_ready' ORDER BY created, rowid"
+        return tuple(_item(row) for row in self._ask(sql))
+
+    def every(self) -> tuple[Item, ...]:
+        """Gives every item, the oldest first."""
+        return tuple(_item(row) for row in self._ask(f"SELECT {_COLUMNS} FROM inbox ORDER BY created, rowid"))
+
+    def move(self, ident: str, before: State, after: State, now: datetime, result: str | None = None) -> bool:
+        """Moves an item on if it is still in the state ``before``; False where another was quicker."""
+        sql = "UPDATE inbox SET state = ?, changed = ?, result = ? WHERE id = ? AND state = ? RETURNING id"
+        return bool(self._ask(sql, after, now.isoformat(timespec="seconds"), result, ident, before))
+
+    def show(self, ident: str, shown: str) -> None:
+        """Notes which rendering of an item a person has seen."""
+        self._ask("UPDATE inbox SET shown = ? WHERE id = ? RETURNING id", shown, ident)
+
+    def close(self) -> None:
+        """Closes the database."""
+        self.database.close()
+
+    def _ask(self, sql: str, *values: str | None) -> list[sqlite3.Row]:
+        try:
+            with self._lock:
+                return self.database.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise trouble(error, "The inbox") from error
+
+
+def ident() -> str:
+    """Makes an id for a new item."""
+    return secrets.token_hex(4)
+
+
+def _item(row: sqlite3.Row) -> Item:
+    fields = {key: row[key] for key in row.keys()}  # noqa: SIM118  a row iterates over its values
+    return Item(**{**fields, "payload": json.loads(fields["payload"])})
