@@ -2,23 +2,26 @@
 
 import os
 import shutil
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from quorra.access import window, writing
+from quorra.access import gate, organizing, undoing, window, writing
+from quorra.access.planned import Planned, Written, told
+from quorra.access.proposals import Proposals
 from quorra.access.window import Window
-from quorra.access.writing import Written
 from quorra.ledger.change import Origin, Refused
 from quorra.ledger.ledger import Ledger
 from quorra.settings import FACTS, Settings
 from quorra.state import database
+from quorra.state.inbox import Inbox
 from quorra.state.keys import Keys
 from quorra.vault import starter
 from quorra.vault.library import Library
+from quorra.vault.reorg.operation import Operation
 from quorra.vault.starter import Made
 from quorra.vault.texts import Texts
 
@@ -80,7 +83,7 @@ class Home:
 
     def close(self) -> None:
         """Closes whatever was opened."""
-        for name in ("index", "embedder", "model", "keys", "ledger"):
+        for name in ("index", "embedder", "model", "keys", "proposals", "ledger"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
         if self._spare:
@@ -219,10 +222,73 @@ class Home:
         return models.chat(told, key, home=home)
 
     def write(
-        self, name: str, content: bytes, *, principal: str, surface: str, reason: str = "", expect: str | None = None
+        self,
+        name: str,
+        content: bytes,
+        *,
+        principal: str,
+        surface: str,
+        reason: str = "",
+        expect: str | None = None,
+        propose: bool = False,
     ) -> Written:
         """Writes a note through the gate; ``expect`` is the blob it must still have on disk, empty for a new note."""
-        return writing.note(self.library, name, content, Origin(principal, surface, reason), expect)
+        origin = Origin(principal, surface, reason)
+        refused = gate.barred(principal)
+        if refused is not None:
+            # Before anything is looked at: what a stranger's links lead to is told to nobody.
+            return told(refused)
+        if propose:
+            return self._parked("note", writing.payload(self.library, name, content), origin)
+        return gate.carry(writing.plan(self.library, name, content, origin, expect), principal, self.texts)
+
+    def organize(
+        self,
+        operations: Sequence[Operation],
+        *,
+        principal: str,
+        surface: str,
+        reason: str = "",
+        propose: bool = False,
+        dry: bool = False,
+    ) -> Written:
+        """Reorganizes the vault through the gate; ``dry`` only says what would be done."""
+        origin = Origin(principal, surface, reason)
+        refused = gate.barred(principal)
+        if refused is not None:
+            return told(refused)
+        if propose and not dry:
+            return self._parked("reorganize", {"operations": list(map(asdict, operations))}, origin)
+        planned = organizing.plan(self.library, self.library.graph(), operations, origin)
+        if dry and isinstance(planned, Planned):
+            return Written("planned", issues=planned.issues, planned=planned)
+        return gate.carry(planned, principal, self.texts)
+
+    def undo(self, revision: str, *, principal: str, surface: str, reason: str = "") -> Written:
+        """Takes a commit back through the gate; raises UnknownRevision."""
+        refused = gate.barred(principal)
+        if refused is not None:
+            return told(refused)
+        planned = undoing.plan(self.texts, revision, Origin(principal, surface, reason))
+        return gate.carry(planned, principal, self.texts)
+
+    def _parked(self, kind: str, payload: Mapping[str, Any], origin: Origin) -> Written:
+        return self.proposals.park(kind, payload, origin, self.ledger.clock())
+
+    @cached_property
+    def proposals(self) -> Proposals:
+        """What waits in the inbox."""
+        box = Inbox(database.open(self.settings.private / "state.db"))
+        return Proposals(
+            box,
+            self.texts,
+            {
+                "note": lambda kept, origin: writing.again(self.library, kept, origin),
+                "reorganize": lambda kept, origin: organizing.plan(
+                    self.library, self.library.graph(), [Operation(**step) for step in kept["operations"]], origin
+                ),
+            },
+        )
 
     def reachable(self) -> dict[str, bool]:
         """Really asks model, index and git whether they answer."""

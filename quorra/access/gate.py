@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from quorra.access.planned import Planned, Written, told
 from quorra.access.window import OWNER
 from quorra.ledger.change import ChangeSet, Outcome, Refused
 from quorra.ledger.snapshot import hidden
@@ -20,6 +21,13 @@ def apply(change: ChangeSet, principal: str, texts: Texts) -> Outcome:
         if refused is not None:
             return refused
     return texts.ledger.commit(replace(change, origin=replace(change.origin, principal=principal)))
+
+
+def carry(planned: Planned | Written, principal: str, texts: Texts) -> Written:
+    """Carries out what was planned, if anything may be."""
+    if isinstance(planned, Written):
+        return planned
+    return told(apply(planned.change, principal, texts), planned.issues, planned)
 
 
 def barred(principal: str) -> Refused | None:

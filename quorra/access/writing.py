@@ -1,14 +1,16 @@
-"""Writing a note: named, judged, and handed to the gate as one change."""
+"""Writing a note: named, judged, and made one change for the gate."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from quorra.access import gate
+from quorra.access.planned import Planned, Written, told
 from quorra.errors import QuorraError
-from quorra.ledger.change import Applied, ChangeSet, Edit, Origin, Outcome, Refused, Stale
+from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale
 from quorra.ledger.snapshot import hidden
-from quorra.vault import parse
+from quorra.vault import parse, patch
 from quorra.vault.library import Library
-from quorra.vault.note import Issue
 from quorra.vault.texts import complete
 
 
@@ -21,57 +23,60 @@ class BadName(QuorraError):
         super().__init__(f"{name!r} can't be a note's path.", gate.NAMED)
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What became of a write, in the fields that every surface prints."""
-
-    outcome: str
-    commit: str | None = None
-    proposal: str | None = None
-    reason: str | None = None
-    issues: tuple[Issue, ...] = ()
-    code: str | None = None
-    next: str | None = None
-
-
-def note(library: Library, name: str, content: bytes, origin: Origin, expect: str | None) -> Written:
-    """Writes a note as one commit, or says why not; raises BadName.
+def plan(library: Library, name: str, content: bytes, origin: Origin, expect: str | None) -> Planned | Written:
+    """Plans a note's new text, refused where it has errors; raises BadName.
 
     ``expect`` is the blob that the file must still have on disk, empty where
     there may be none yet, None to overwrite whatever is there now.
     """
-    refused = gate.barred(origin.principal)
-    if refused is not None:
-        # Before anything is looked at: what a stranger's links lead to is told to nobody.
-        return _told(refused, ())
     name = _named(name)
     texts = library.texts
     path = texts.settings.inside(name)
     places = texts.places()
     issues = library.judge(parse.note(name, content), places)
     if any(issue.severity == "error" for issue in issues):
-        return _told(
-            Refused("errors", f"{name} has errors; nothing was written.", name, "Mend them and try again."), issues
-        )
+        reason = f"{name} has errors; nothing was written."
+        return told(Refused("errors", reason, name, "Mend them and try again."), issues)
     double = library.double(name, places)
     if double:
         reason = f"{name} differs from {double}, which is there already, by no more than case or Unicode form."
-        return _told(Refused("double", reason, name, "Spell it the same way, or choose another name."), issues)
+        return told(Refused("double", reason, name, "Spell it the same way, or choose another name."), issues)
     now = texts.now(path)
     expected = (now[0] if now else None) if expect is None else expect or None
     subject = origin.reason or f"{'Change' if now else 'Add'} {name}"
     change = ChangeSet((Edit(path, content, expected),), subject, replace(origin, reason=origin.reason or subject))
-    return _told(gate.apply(change, origin.principal, texts), issues)
+    return Planned(change, issues)
 
 
-def _told(done: Outcome, issues: tuple[Issue, ...]) -> Written:
-    match done:
-        case Applied(commit):
-            return Written("applied", commit=commit, issues=issues)
-        case Refused(code, reason):
-            return Written("refused", reason=reason, issues=issues, code=code, next=done.next)
-        case Stale(_, reason):
-            return Written("stale", reason=reason, issues=issues, code="stale", next=done.next)
+def payload(library: Library, name: str, content: bytes) -> dict[str, Any]:
+    """Gives what has to be kept of a write, so that it can be done later on a text that changed elsewhere."""
+    name = _named(name)
+    now = library.texts.now(library.texts.settings.inside(name))
+    return {"path": name, "before": now and _text(now[1]), "after": _text(content)}
+
+
+def again(library: Library, kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
+    """Plans a kept write on today's text; stale only where a line that it changes no longer stands as it was."""
+    name = kept["path"]
+    now = library.texts.now(library.texts.settings.inside(name))
+    before, after = kept["before"], _bytes(kept["after"])
+    if (now is None) != (before is None):
+        return told(Stale(name, f"{name} {'is there already' if before is None else 'is gone'}."))
+    if now is not None:
+        old = _bytes(before)
+        done = patch.apply(old, patch.hunks(old, after), now[1])
+        if isinstance(done, patch.Conflict):
+            return told(Stale(name, f"{name} has changed at what was line {done.line}."))
+        after = done
+    return plan(library, name, after, origin, now[0] if now else "")
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _named(name: str) -> str:

@@ -39,6 +39,7 @@ class Origin:
     reason: str
     session: str | None = None
     tool: str | None = None
+    proposal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,12 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """Edits that stand or fall together, with the sentence that explains them."""
+    """Edits that stand or fall together, with the sentence that explains them; ``folders`` are made if missing."""
 
     edits: tuple[Edit, ...]
     subject: str
     origin: Origin
+    folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.publish import Publisher, Steps
 from quorra.ledger.snapshot import Watch, visible
 
+PROPOSALS = "refs/quorra/proposals/"
+
 
 class UnknownRevision(QuorraError):
     """No commit has this name."""
@@ -77,9 +79,49 @@ class Ledger:
             distinct(change.edits)
             self._repo.objects.write_new(edit.content for edit in change.edits if edit.content is not None)
             self.steps("blobs written")
-            return self._turn(lambda planner: planner.change(change))
+            done = self._turn(lambda planner: planner.change(change))
+            for folder in change.folders if isinstance(done, Applied) else ():
+                with self._repo.disk.folder(f"{folder}/.", make=True):
+                    pass
+            return done
         except (Blocked, OSError, GitFailed) as error:
             return _refusal(error)
+
+    def render(self, name: str, change: ChangeSet) -> str | Refused | Stale:
+        """Keeps what a change would make of today's tree as a commit under ``refs/quorra/proposals``; gives its id.
+
+        Nothing else is written: no file, no index, no branch.
+        """
+        try:
+            distinct(change.edits)
+            self._repo.objects.write_new(edit.content for edit in change.edits if edit.content is not None)
+            with self._lock, self._repo.hold():
+                planner = Planner(self._repo, self.owner, self.clock())
+                stopped = planner.change(change)
+                if stopped is not None:
+                    return stopped
+                work = planner.work
+                made = self._publisher().chain(work.head, work.drafts, work.when) if work.drafts else work.head or ""
+            self._repo.git.run("update-ref", PROPOSALS + name, made)
+            return made
+        except (Blocked, OSError, GitFailed) as error:
+            return _refusal(error)
+
+    def withdraw(self, name: str) -> None:
+        """Drops the rendering of a proposal, if there is one."""
+        self._repo.git.run("update-ref", "-d", PROPOSALS + name)
+
+    def renderings(self) -> dict[str, str]:
+        """Gives the commit of every proposal's rendering by its name."""
+        raw = self._repo.git.run("for-each-ref", "--format=%(refname) %(objectname)", PROPOSALS)
+        rows = (line.partition(" ") for line in raw.decode().splitlines())
+        return {name.removeprefix(PROPOSALS): commit for name, _, commit in rows}
+
+    def difference(self, commit: str) -> str:
+        """Gives what a commit changed, as git shows it."""
+        return self._repo.git.run("diff", "--no-color", "--find-renames", f"{commit}^", commit).decode(
+            "utf-8", "replace"
+        )
 
     def adopt(self, paths: Sequence[str], origin: Origin) -> Outcome:
         """Commits hand edits as they are, as the person's own commit."""
@@ -210,6 +252,19 @@ class Ledger:
         """Gives the history, newest first, each commit with all the paths that it touched; no rename is followed."""
         head = self.head()
         return message.touching(self._repo.git, head, path, limit) if head else []
+
+    def parents(self, commit: str) -> list[str]:
+        """Gives the commits that a commit follows."""
+        return self._repo.git.run("rev-list", "--parents", "--max-count=1", commit).decode().split()[1:]
+
+    def subject(self, commit: str) -> str:
+        """Gives the first line of a commit's message."""
+        return self._repo.git.run("log", "--max-count=1", "--format=%s", commit).decode("utf-8", "replace").strip()
+
+    def touched(self, commit: str) -> list[str]:
+        """Gives the paths that a commit changed."""
+        raw = self._repo.git.run("diff-tree", "--root", "-r", "-z", "-m", "--no-commit-id", "--name-only", commit)
+        return sorted({os.fsdecode(path) for path in raw.split(b"\0")[:-1]})
 
     def behind(self, old: str | None, new: str | None) -> int:
         """Counts the commits that lead from ``old``, where that is known still, to ``new``."""

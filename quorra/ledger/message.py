@@ -25,6 +25,7 @@ def compose(subject: str, origin: Origin) -> str:
         "Reason": origin.reason,
         "Session": origin.session,
         "Tool": origin.tool,
+        "Proposal": origin.proposal,
     }
     trailers = [f"Quorra-{key}: {flat(value) or 'none'}" for key, value in values.items() if value is not None]
     return "\n".join([flat(subject) or "Change", "", *trailers, ""])

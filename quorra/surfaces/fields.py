@@ -1,17 +1,20 @@
 """Values as the JSON objects that every surface speaks."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from quorra.agent.answer import Answer
 from quorra.errors import QuorraError
-from quorra.index.found import Found
 
 if TYPE_CHECKING:
+    from quorra.access.planned import Planned, Written
+    from quorra.access.proposals import Shown
+    from quorra.agent.answer import Answer
     from quorra.evals.run import Run
+    from quorra.index.found import Found
+    from quorra.state.inbox import Item
 
 
-def found(value: Found) -> dict[str, Any]:
+def found(value: "Found") -> dict[str, Any]:
     """Gives a search's fields."""
     body = asdict(value)
     if value.reason is None:
@@ -19,7 +22,7 @@ def found(value: Found) -> dict[str, Any]:
     return body
 
 
-def answer(value: Answer) -> dict[str, Any]:
+def answer(value: "Answer") -> dict[str, Any]:
     """Gives an answer's fields."""
     return asdict(value)
 
@@ -37,3 +40,34 @@ def run(value: "Run") -> dict[str, Any]:
 def error(value: QuorraError) -> dict[str, Any]:
     """Gives an error's fields."""
     return {"error": {"code": value.code, "message": value.message, "next": value.next}}
+
+
+def written(value: "Written") -> dict[str, Any]:
+    """Gives a write's fields, and for a reorganization what moves and which links change."""
+    body = asdict(replace(value, planned=None))
+    del body["planned"]
+    return body | (moved(value.planned) if value.planned and value.planned.dangling else {})
+
+
+def moved(value: "Planned") -> dict[str, Any]:
+    """Gives the fields of a reorganization."""
+    before, after = value.dangling or (0, 0)
+    return {
+        "moved": [list(pair) for pair in value.moved],
+        "rewritten": [{"path": path, "links": links} for path, links in value.rewritten],
+        "dangling_before": before,
+        "dangling_after": after,
+    }
+
+
+def item(value: "Item") -> dict[str, Any]:
+    """Gives the fields of an entry of the inbox, its payload left out."""
+    body = asdict(replace(value, payload={}))
+    del body["payload"], body["shown"]
+    return body
+
+
+def shown(value: "Shown", diff: str) -> dict[str, Any]:
+    """Gives the fields of an entry as it would be done now."""
+    plan = moved(value.planned) if value.planned and value.planned.dangling else {}
+    return item(value.item) | {"diff": diff, "reason_not": value.reason, "rendering": value.rendering} | plan

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from quorra.access import writing
-from quorra.access.writing import BadName, Written
+from quorra.access import gate, writing
+from quorra.access.planned import Written
+from quorra.access.writing import BadName
 from quorra.ledger.change import Origin
 from quorra.settings import Settings, Vault
 from quorra.vault.library import Library
@@ -31,7 +32,7 @@ def library(root: Path) -> Library:
 
 
 def wrote(library: Library, name: str, content: bytes = NOTE, expect: str | None = None) -> Written:
-    return writing.note(library, name, content, OWNER, expect)
+    return gate.carry(writing.plan(library, name, content, OWNER, expect), OWNER.principal, library.texts)
 
 
 @pytest.mark.parametrize(

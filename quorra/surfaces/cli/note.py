@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from quorra.errors import QuorraError
+from quorra.surfaces import fields
 from quorra.surfaces.cli.verb import AWAY, DONE, FAILED, Call, Result, counted, named, verb
 
 if TYPE_CHECKING:
-    from quorra.access.writing import Written
+    from quorra.access.planned import Written
     from quorra.ledger.change import Entry
 
 SHOWN = 10
@@ -51,9 +52,10 @@ class NoText(QuorraError):
 @click.argument("path", callback=named)
 @click.option("--from", "source", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Else stdin.")
 @click.option("--message", help="Why, for the history.")
+@click.option("--propose", is_flag=True, help="Put it into the inbox instead of writing it.")
 @click.option("--expect", metavar="BLOB", help="Write only if the note still has this blob id.")
 @verb
-def note(call: Call, path: str, source: Path | None, message: str | None, expect: str | None) -> Result:
+def note(call: Call, path: str, source: Path | None, message: str | None, propose: bool, expect: str | None) -> Result:
     """Write a note from a file or from stdin, as one commit."""
     if not source and sys.stdin is None:
         raise click.UsageError("There is no standard input; name a file with --from.")
@@ -61,18 +63,31 @@ def note(call: Call, path: str, source: Path | None, message: str | None, expect
     if not content and not source:
         raise NoText(path)
     with call.open() as home:
-        done = home.write(path, content, principal=call.principal, surface="cli", reason=message or "", expect=expect)
+        done = home.write(
+            path,
+            content,
+            principal=call.principal,
+            surface="cli",
+            reason=message or "",
+            expect=expect,
+            propose=propose,
+        )
     return written(done)
 
 
 def written(done: "Written") -> Result:
     """Gives the outcome of a write in the form that every writing verb prints."""
     told = " ".join(part for part in (done.reason, done.next) if part)
-    lines = [f"{done.outcome}: {told}" if told else f"{done.outcome} as {done.commit}"]
+    name = done.commit or done.proposal
+    lines = [f"{done.outcome}: {told}" if told else f"{done.outcome} as {name}" if name else done.outcome]
+    if done.planned:
+        lines += [f"  {old} -> {new}" for old, new in done.planned.moved]
+        lines += [f"  {counted(links, 'link')} in {path}" for path, links in done.planned.rewritten]
     lines += [f"  {at.severity} {at.code}, line {at.line}: {at.message}" for at in done.issues[:SHOWN]]
     if len(done.issues) > SHOWN:
         lines.append(f"  and {len(done.issues) - SHOWN} more; see them with: quorra check")
-    return Result(asdict(done), "\n".join(lines), AWAY if done.code == "busy" else DONE if done.commit else FAILED)
+    good = done.outcome in ("applied", "parked", "planned", "declined")
+    return Result(fields.written(done), "\n".join(lines), AWAY if done.code == "busy" else DONE if good else FAILED)
 
 
 @click.command()

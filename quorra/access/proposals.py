@@ -1,0 +1,144 @@
+"""Proposals: changes that wait in the inbox as operations, planned anew on today's tree whenever they are looked at."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from quorra.access import gate
+from quorra.access.planned import Planned, Written, told
+from quorra.ledger.change import ChangeSet, Origin
+from quorra.state import inbox
+from quorra.state.inbox import Inbox, Item
+from quorra.vault import patch
+from quorra.vault.texts import Texts
+
+CHANGED = "It would do something else now than when it was seen."
+Kinds = Mapping[str, Callable[[Mapping[str, Any], Origin], Planned | Written]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An item as it would be applied now: its change, or why it can't be; ``rendering`` names the commit to look at."""
+
+    item: Item
+    planned: Planned | None
+    rendering: str | None
+    reason: str | None
+
+
+class Proposals:
+    """The inbox's proposals of one home; ``kinds`` plans each kind's payload on today's tree."""
+
+    def __init__(self, box: Inbox, texts: Texts, kinds: Kinds) -> None:
+        self.box, self.texts, self.ledger, self.kinds = box, texts, texts.ledger, kinds
+
+    def park(self, kind: str, payload: Mapping[str, Any], origin: Origin, now: datetime) -> Written:
+        """Puts a change into the inbox if it could be made today; the rendering first, the row second."""
+        planned = self.kinds[kind](payload, origin)
+        if isinstance(planned, Written):
+            return planned
+        ident = inbox.ident()
+        rendering = self.ledger.render(ident, planned.change)
+        if not isinstance(rendering, str):
+            return told(rendering, planned.issues)
+        moment = now.isoformat(timespec="seconds")
+        mark = self._mark(planned.change)
+        reason = origin.reason or planned.change.subject
+        item = Item(
+            id=ident, kind=kind, title=planned.change.subject, payload=payload, principal=origin.principal,
+            surface=origin.surface, reason=reason, state="draft_ready", created=moment, changed=moment,
+            shown=mark, result=None,
+        )  # fmt: skip
+        self.box.put(item)
+        return Written("parked", proposal=ident, issues=planned.issues, planned=planned)
+
+    def show(self, ident: str) -> Shown:
+        """Renders an item on today's tree and notes that it was seen so; raises UnknownItem."""
+        item = self.box.get(ident)
+        if item.state != "draft_ready":
+            return Shown(item, None, None, f"It is {item.state} already.")
+        planned = self._plan(item)
+        if isinstance(planned, Written):
+            return Shown(item, None, self.ledger.renderings().get(ident), planned.reason)
+        rendering = self.ledger.render(ident, planned.change)
+        if not isinstance(rendering, str):
+            return Shown(item, planned, None, rendering.reason)
+        self.box.show(ident, self._mark(planned.change))
+        return Shown(item, planned, rendering, None)
+
+    def approve(self, ident: str, principal: str, now: datetime) -> Written:
+        """Does what was proposed, once, if it still is what was seen; raises UnknownItem."""
+        refused = gate.barred(principal)
+        if refused is not None:
+            return told(refused)
+        item = self.box.get(ident)
+        if not self.box.move(ident, "draft_ready", "approved", now):
+            return _late(self.box.get(ident))
+        planned = self._plan(item)
+        if isinstance(planned, Planned) and self._mark(planned.change) != item.shown:
+            self.box.move(ident, "approved", "draft_ready", now, CHANGED)
+            return Written("parked", proposal=ident, reason=CHANGED, next=f"Look again: quorra review show {ident}")
+        done = gate.carry(planned, principal, self.texts)
+        if done.outcome == "applied":
+            self.box.move(ident, "approved", "applied", now, done.commit)
+            self.ledger.withdraw(ident)
+        else:
+            self.box.move(ident, "approved", "failed", now, done.reason)
+            self.box.move(ident, "failed", "draft_ready", now, done.reason)
+        return replace(done, proposal=ident)
+
+    def decline(self, ident: str, reason: str, now: datetime) -> Written:
+        """Closes an item without doing it; raises UnknownItem."""
+        self.box.get(ident)
+        if not self.box.move(ident, "draft_ready", "declined", now, reason or None):
+            return _late(self.box.get(ident))
+        self.ledger.withdraw(ident)
+        return Written("declined", proposal=ident, reason=reason or None)
+
+    def recover(self, now: datetime) -> None:
+        """Finishes what a process that died left between two steps: refs and rows follow each other again."""
+        refs = self.ledger.renderings()
+        rows = {item.id: item for item in self.box.every() if item.state in ("draft_ready", "approved", "failed")}
+        for name in refs.keys() - rows.keys():
+            self.ledger.withdraw(name)
+        for item in rows.values():
+            if item.state != "draft_ready":
+                self._settle(item, now)
+            elif item.id not in refs and isinstance(planned := self._plan(item), Planned):
+                self.ledger.render(item.id, planned.change)
+
+    def _settle(self, item: Item, now: datetime) -> None:
+        """Finds out whether an approved change was made before the process died."""
+        made = next((e for e in self.ledger.log(None, 500) if e.trailers.get("Quorra-Proposal") == item.id), None)
+        if made:
+            self.box.move(item.id, item.state, "applied", now, made.commit)
+            self.ledger.withdraw(item.id)
+        else:
+            self.box.move(item.id, item.state, "draft_ready", now, "It was cut short; nothing was changed.")
+
+    def close(self) -> None:
+        """Closes the inbox."""
+        self.box.close()
+
+    def _plan(self, item: Item) -> Planned | Written:
+        return self.kinds[item.kind](item.payload, Origin(item.principal, item.surface, item.reason, proposal=item.id))
+
+    def _mark(self, change: ChangeSet) -> str:
+        """Identifies what a change does, wherever in its files that may stand by now."""
+        found = hashlib.sha256()
+        for edit in sorted(change.edits, key=lambda edit: edit.path):
+            before = self.ledger.on_disk(edit.path) or b""
+            lines = before.splitlines(keepends=True)
+            found.update(f"{edit.path}\0{edit.content is None}\0".encode("utf-8", "surrogateescape"))
+            for hunk in patch.hunks(before, edit.content or b""):
+                found.update(b"\1".join((*lines[hunk.start : hunk.stop], b"\2", *hunk.lines, b"\3")))
+        return found.hexdigest()
+
+
+def _late(item: Item) -> Written:
+    reason = f"{item.id} is {item.state} already."
+    done = item.result if item.state == "applied" else None
+    helps = "See what waits with: quorra review list"
+    return Written("refused", commit=done, proposal=item.id, reason=reason, code="decided", next=helps)
