@@ -277,18 +277,19 @@ class Home:
 
     @cached_property
     def proposals(self) -> Proposals:
-        """What waits in the inbox."""
+        """What waits in the inbox; what a killed process left half done there is finished first."""
+
+        def organized(kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
+            steps = [Operation(**step) for step in kept["operations"]]
+            return organizing.plan(self.library, self.library.graph(), steps, origin)
+
+        def noted(kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
+            return writing.again(self.library, kept, origin)
+
         box = Inbox(database.open(self.settings.private / "state.db"))
-        return Proposals(
-            box,
-            self.texts,
-            {
-                "note": lambda kept, origin: writing.again(self.library, kept, origin),
-                "reorganize": lambda kept, origin: organizing.plan(
-                    self.library, self.library.graph(), [Operation(**step) for step in kept["operations"]], origin
-                ),
-            },
-        )
+        found = Proposals(box, self.texts, {"note": noted, "reorganize": organized})
+        found.recover(self.ledger.clock())
+        return found
 
     def reachable(self) -> dict[str, bool]:
         """Really asks model, index and git whether they answer."""

@@ -3,17 +3,17 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from quorra.access import gate
+from quorra.access import gate, patch
 from quorra.access.planned import Planned, Written, told
 from quorra.ledger.change import ChangeSet, Origin
 from quorra.state import inbox
 from quorra.state.inbox import Inbox, Item
-from quorra.vault import patch
 from quorra.vault.texts import Texts
 
+MINUTE = timedelta(minutes=1)
 CHANGED = "It would do something else now than when it was seen."
 Kinds = Mapping[str, Callable[[Mapping[str, Any], Origin], Planned | Written]]
 
@@ -98,14 +98,18 @@ class Proposals:
         return Written("declined", proposal=ident, reason=reason or None)
 
     def recover(self, now: datetime) -> None:
-        """Finishes what a process that died left between two steps: refs and rows follow each other again."""
+        """Finishes what a process that died left between two steps: refs and rows follow each other again.
+
+        An item that was approved within the last minute may be at work in a process that lives.
+        """
         refs = self.ledger.renderings()
         rows = {item.id: item for item in self.box.every() if item.state in ("draft_ready", "approved", "failed")}
         for name in refs.keys() - rows.keys():
             self.ledger.withdraw(name)
         for item in rows.values():
             if item.state != "draft_ready":
-                self._settle(item, now)
+                if now - datetime.fromisoformat(item.changed) > MINUTE:
+                    self._settle(item, now)
             elif item.id not in refs and isinstance(planned := self._plan(item), Planned):
                 self.ledger.render(item.id, planned.change)
 

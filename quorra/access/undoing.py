@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from quorra.access import patch
 from quorra.access.planned import Planned, Written, told
 from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale
-from quorra.vault import patch
 from quorra.vault.texts import Texts
 
 

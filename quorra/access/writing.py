@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from quorra.access import gate
+from quorra.access import gate, patch
 from quorra.access.planned import Planned, Written, told
 from quorra.errors import QuorraError
 from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale
 from quorra.ledger.snapshot import hidden
-from quorra.vault import parse, patch
+from quorra.vault import parse
 from quorra.vault.library import Library
 from quorra.vault.texts import complete
 
