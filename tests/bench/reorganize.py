@@ -1,0 +1,174 @@
+"""Random plans on two real vaults, their links counted by a second reader that shares no code with the first.
+
+Every plan is simulated; every fortieth goes through a home, is one commit, and
+is undone to the exact tree. The second reader knows links by patterns alone.
+
+Usage: python -m tests.bench.reorganize [--quick]
+"""
+
+import json
+import posixpath
+import random
+import re
+import subprocess
+import sys
+import unicodedata
+from collections import Counter
+from pathlib import Path
+from urllib.parse import unquote
+
+from quorra import home as homes
+from quorra import settings
+from quorra.home import Home
+from quorra.ledger.change import Refused
+from quorra.vault import parse
+from quorra.vault.reorg.moves import Moves, expand
+from quorra.vault.reorg.operation import Operation
+from quorra.vault.reorg.reorganize import LinkGraph, Reorganized, reorganize
+from tests.bench import vaults
+
+WORDS = ("alpha", "beta list", "größe", "notes & more", "mira's", "x (2)", "deep", "50 percent")
+FENCED = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)`*~*[ \t]*$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+LINK = re.compile(
+    r"\[\[(?P<wiki>[^\[\]|#\n]+)[^\[\]\n]*\]\]|\]\(\s*(?:<(?P<angle>[^<>\n]+)>|(?P<plain>[^\s()<>]+(?:\([^\s()]*\)[^\s()]*)*))"
+)
+BAR, EACH = 0.9, 40
+
+
+def folded(path: str) -> str:
+    """Gives the form under which the second reader takes names for equal."""
+    return unicodedata.normalize("NFC", path).casefold()
+
+
+class Reader:
+    """Follows links by patterns: a path from the note or the vault, else a tail that only one file has."""
+
+    def __init__(self, files: list[str]) -> None:
+        self.whole = {folded(path): path for path in files}
+        self.tails: dict[str, list[str]] = {}
+        for path in files:
+            parts = folded(path).split("/")
+            for at in range(len(parts)):
+                self.tails.setdefault("/".join(parts[at:]), []).append(path)
+
+    def links(self, path: str, text: str) -> list[str | None]:
+        """Gives what each link of a note reaches, None for nothing and itself left out."""
+        blank = INLINE.sub("", FENCED.sub("", text))
+        found = []
+        for match in LINK.finditer(blank):
+            target = match["wiki"] or unquote((match["angle"] or match["plain"]).partition("#")[0])
+            if target.strip() and not re.match(r"[a-zA-Z][\w+.-]*:|//", target):
+                found.append(self.reach(path, target.strip().rstrip("\\"), bool(match["wiki"])))
+        return found
+
+    def reach(self, path: str, target: str, wiki: bool) -> str | None:
+        """Follows one link."""
+        here = posixpath.normpath(posixpath.join("/" + posixpath.dirname(path), target)).lstrip("/")
+        for name in (target.strip("/"), here) if wiki else (here, target.strip("/")):
+            for ending in (".md", "", "/index.md", "/readme.md", "/overview.md", "/_index.md"):
+                if hit := self.whole.get(folded(name + ending).lstrip("/")):
+                    return hit
+        tails = self.tails.get(folded(target) + ".md") or self.tails.get(folded(target)) or [] if wiki else []
+        return tails[0] if len(tails) == 1 else None
+
+
+def plan(pick: random.Random, files: list[str]) -> list[Operation]:
+    """Makes a plan of one to five steps, each of a file or folder of its own."""
+    notes = [path for path in files if path.endswith(".md")]
+    steps = []
+    for source in pick.sample(files, pick.randint(1, 5)):
+        folder, _, name = source.rpartition("/")
+        new = f"{pick.choice(WORDS)} {pick.randrange(10**6)}.{name.rpartition('.')[2]}"
+        beside = posixpath.dirname(pick.choice(files))
+        verb = pick.choice(("move", "move", "rename", "promote", "folder"))
+        if verb == "move":
+            steps.append(Operation("move", source, posixpath.join(beside, f"{pick.randrange(10**6)}", name)))
+        elif verb == "rename" or not folder or source not in notes:
+            steps.append(Operation("rename", source, posixpath.join(folder, new)))
+        elif verb == "promote":
+            steps.append(Operation("promote_to_folder", source))
+        else:
+            steps = [Operation("move", folder, f"{folder} {pick.randrange(10**6)}")]
+            break
+    return steps
+
+
+def wrong(
+    files: dict[str, bytes], moves: Moves, done: Reorganized, before: dict[str, list[str | None]]
+) -> Counter[str]:
+    """Counts links that led somewhere and that the second reader finds dangling or leading elsewhere afterwards."""
+    after = {str(moves.after(path)): raw for path, raw in files.items()} | dict(done.texts)
+    reader = Reader(list(after))
+    found: Counter[str] = Counter()
+    for path, reached in before.items():
+        place = str(moves.after(path))
+        now = reader.links(place, after[place].decode("utf-8", "replace"))
+        if len(now) != len(reached):
+            found["count"] += 1
+            continue
+        for old, new in zip(reached, now, strict=True):
+            if old is not None and new != moves.after(old):
+                found["dangling" if new is None else "astray"] += 1
+    return found
+
+
+def simulated(root: Path, count: int, seed: int) -> tuple[Counter[str], list[list[Operation]]]:
+    """Simulates plans on one vault; gives what came of them and those that can be done."""
+    files = {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+    files = {path: raw for path, raw in files.items() if "/." not in f"/{path}"}
+    held = {path: parse.note(path, raw).links for path, raw in files.items() if path.endswith(".md")}
+    graph, reader, pick = LinkGraph(list(files), held), Reader(list(files)), random.Random(seed)
+    before = {path: reader.links(path, files[path].decode("utf-8", "replace")) for path in held}
+    found: Counter[str] = Counter()
+    good = []
+    for _ in range(count):
+        steps = plan(pick, list(files))
+        moves = expand(steps, files)
+        done = moves if isinstance(moves, Refused) else reorganize(moves, graph, files.__getitem__)
+        if isinstance(done, Refused):
+            found[f"refused: {done.code}"] += 1
+            continue
+        found["applied"] += 1
+        good.append(steps)
+        found += wrong(files, done.moves, done, before)
+    return found, good
+
+
+def undone(root: Path, plans: list[list[Operation]]) -> tuple[int, int]:
+    """Does and undoes plans in a home; gives how many there were and after how many the tree was the very same."""
+
+    def tree() -> str:
+        words = ["git", "-C", str(root), "rev-parse", "HEAD^{tree}"]
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+    homes.create(root, vault="vault")
+    home = Home.open(settings.read(root))
+    same = 0
+    for steps in plans:
+        start = tree()
+        done = home.organize(steps, principal="owner", surface="bench")
+        assert done.commit, done
+        home.undo(done.commit, principal="owner", surface="bench")
+        same += tree() == start
+    home.close()
+    return len(plans), same
+
+
+def main(quick: bool) -> bool:
+    """Measures both vaults."""
+    count, good = (100 if quick else 500), True
+    for seed, name in enumerate(("garden", "powershell-docs")):
+        with vaults.real(name) as root:
+            found, plans = simulated(root / "vault", count, seed)
+            tried, same = undone(root, plans[::EACH])
+        share = found["applied"] / count
+        holds = share >= BAR and not (found["dangling"] or found["astray"] or found["count"]) and same == tried
+        row = {"figure": f"{count} random plans on {name}", **found, "undone": f"{same} of {tried} to the same tree"}
+        print(json.dumps({**row, "bar": BAR, "holds": holds}))
+        good &= holds
+    return good
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main("--quick" in sys.argv) else 1)
