@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from quorra.ledger.change import Refused
+from quorra.ledger.snapshot import hidden
 from quorra.vault.links import fold
 from quorra.vault.reorg.operation import Operation
+from quorra.vault.texts import complete, is_note
 
 OPENING = "overview.md"
 _SYNTAX = re.compile(r"[\[\]|#^\\\x00-\x1f\x7f]")
@@ -132,13 +134,12 @@ def _pairs(operation: Operation, tree: _Tree) -> list[tuple[str, str]]:
     found = tree.source(operation.src)
     name = _clean(operation.src)
     if operation.op == "promote_to_folder":
-        if len(found) > 1 or not found[0].endswith(".md"):
+        if len(found) > 1 or not is_note(found[0]):
             raise _No("not_a_note", name, f"{name} is no note; only a note can be promoted to a folder.")
         return [(found[0], f"{found[0].removesuffix('.md')}/{OPENING}")]
     to = _clean(operation.dst)
     if found[0] in (name, f"{name}.md"):
-        note = found[0].endswith(".md") and not to.endswith(".md")
-        pairs = [(found[0], f"{to}.md" if note else to)]
+        pairs = [(found[0], complete(to) if is_note(found[0]) else to)]
     else:
         pairs = [(path, f"{to}/{path[len(name) + 1 :]}") for path in found]
     for old, new in pairs:
@@ -164,17 +165,17 @@ def _make(folder: str, tree: _Tree) -> None:
 
 def _delete(operation: Operation, tree: _Tree) -> None:
     found = tree.source(operation.src)
-    if len(found) > 1 or not found[0].endswith(".md"):
+    if len(found) > 1 or not is_note(found[0]):
         raise _No("not_a_note", operation.src, f"{operation.src} is no note; only a dead or empty note can be removed.")
     tree.gone.add(tree.lift(found[0]))
 
 
 def _clean(name: str) -> str:
     """Gives a path without a closing slash; raises _No where it leads out of the vault or into what is hidden."""
-    parts = name.removesuffix("/").split("/")
-    if not all(parts) or any(part.startswith(".") for part in parts):
+    path = name.removesuffix("/")
+    if hidden(path) or "" in path.split("/"):
         raise _No("bad_name", name, f"{name!r} is no path in the vault.")
-    return "/".join(parts)
+    return path
 
 
 def _folders(path: str) -> Iterator[str]:
