@@ -3,7 +3,7 @@
 import posixpath
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -11,6 +11,9 @@ from quorra.surfaces.cli.note import written
 from quorra.surfaces.cli.verb import Call, Result, verb
 from quorra.vault.reorg import operation
 from quorra.vault.reorg.operation import Operation
+
+if TYPE_CHECKING:
+    from quorra.home import Home
 
 
 def organizing(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -24,12 +27,19 @@ def organizing(run: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _done(call: Call, operations: Sequence[Operation], dry_run: bool, propose: bool, message: str | None) -> Result:
+def _done(call: Call, operations: Sequence[Operation], **how: Any) -> Result:
     with call.open() as home:
-        done = home.organize(
+        return _organized(call, home, operations, **how)
+
+
+def _organized(
+    call: Call, home: "Home", operations: Sequence[Operation], dry_run: bool, propose: bool, message: str | None
+) -> Result:
+    return written(
+        home.organize(
             operations, principal=call.principal, surface="cli", reason=message or "", propose=propose, dry=dry_run
         )
-    return written(done)
+    )
 
 
 @click.command()
@@ -44,8 +54,8 @@ def move(call: Call, src: str, dst: str, **how: Any) -> Result:
     """
     with call.open() as home:
         into = dst.endswith("/") or home.library.folder(dst)
-    target = f"{dst.rstrip('/')}/{posixpath.basename(src.rstrip('/'))}" if into else dst
-    return _done(call, [Operation("move", src, target)], **how)
+        target = f"{dst.rstrip('/')}/{posixpath.basename(src.rstrip('/'))}" if into else dst
+        return _organized(call, home, [Operation("move", src, target)], **how)
 
 
 @click.command()
