@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from quorra.access import gate, organizing, undoing, window, writing
+from quorra.access import gate, merging, organizing, undoing, window, writing
 from quorra.access.planned import Planned, Written, told
 from quorra.access.proposals import Proposals
 from quorra.access.window import Window
@@ -286,8 +286,11 @@ class Home:
         def noted(kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
             return writing.again(self.library, kept, origin)
 
+        def merged(kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
+            return merging.plan(self.library, kept, origin)
+
         box = Inbox(database.open(self.settings.private / "state.db"))
-        found = Proposals(box, self.texts, {"note": noted, "reorganize": organized})
+        found = Proposals(box, self.texts, {"note": noted, "reorganize": organized, "merge": merged})
         found.recover(self.ledger.clock())
         return found
 

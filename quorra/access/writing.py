@@ -52,18 +52,18 @@ def payload(library: Library, name: str, content: bytes) -> dict[str, Any]:
     """Gives what has to be kept of a write, so that it can be done later on a text that changed elsewhere."""
     name = _named(name)
     now = library.texts.now(library.texts.settings.inside(name))
-    return {"path": name, "before": now and _text(now[1]), "after": _text(content)}
+    return {"path": name, "before": now and kept_text(now[1]), "after": kept_text(content)}
 
 
 def again(library: Library, kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
     """Plans a kept write on today's text; stale only where a line that it changes no longer stands as it was."""
     name = kept["path"]
     now = library.texts.now(library.texts.settings.inside(name))
-    before, after = kept["before"], _bytes(kept["after"])
+    before, after = kept["before"], kept_bytes(kept["after"])
     if (now is None) != (before is None):
         return told(Stale(name, f"{name} {'is there already' if before is None else 'is gone'}."))
     if now is not None:
-        old = _bytes(before)
+        old = kept_bytes(before)
         done = patch.apply(old, patch.hunks(old, after), now[1])
         if isinstance(done, patch.Conflict):
             return told(Stale(name, f"{name} has changed at what was line {done.line}."))
@@ -71,11 +71,13 @@ def again(library: Library, kept: Mapping[str, Any], origin: Origin) -> Planned 
     return plan(library, name, after, origin, now[0] if now else "")
 
 
-def _text(content: bytes) -> str:
+def kept_text(content: bytes) -> str:
+    """Writes bytes as a text that a payload can hold."""
     return content.decode("utf-8", "surrogateescape")
 
 
-def _bytes(text: str) -> bytes:
+def kept_bytes(text: str) -> bytes:
+    """Gives the bytes that a payload's text stands for."""
     return text.encode("utf-8", "surrogateescape")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from quorra.errors import QuorraError
 from quorra.ledger import message
@@ -234,6 +235,19 @@ class Ledger:
         """Gives a blob's bytes."""
         ((_, content),) = self._repo.reader.contents([id])
         return content
+
+    def at(self, commit: str, path: str) -> bytes | None:
+        """Gives a file's bytes at a commit, None where it has no regular file there."""
+        row = self._repo.objects.row(self._repo.tree_of(commit), path)
+        return self.blob(row.id) if row and row.regular else None
+
+    def union(self, ours: bytes, base: bytes, theirs: bytes) -> bytes:
+        """Merges two versions of a text; where both changed the same lines, both stand, ours first."""
+        with TemporaryDirectory(dir=self._repo.own) as folder:
+            files = [Path(folder) / name for name in ("ours", "base", "theirs")]
+            for file, content in zip(files, (ours, base, theirs), strict=True):
+                file.write_bytes(content)
+            return self._repo.git.run("merge-file", "--union", "--stdout", *map(str, files))
 
     def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Gives many blobs' bytes in order, through one pipe."""

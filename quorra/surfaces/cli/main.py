@@ -47,7 +47,7 @@ class Verbs(click.RichGroup):
         module, sentence = VERBS[cmd_name]
         if ctx.resilient_parsing or _only_help():
             return click.RichCommand(name=cmd_name, help=sentence)
-        command: click.Command = getattr(import_module(f"quorra.surfaces.cli.{module}"), cmd_name)
+        command: click.Command = getattr(import_module(f"quorra.surfaces.cli.verbs.{module}"), cmd_name)
         return command
 
 

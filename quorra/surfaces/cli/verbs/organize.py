@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from quorra.surfaces.cli.note import written
 from quorra.surfaces.cli.verb import Call, Result, verb
+from quorra.surfaces.cli.verbs.note import written
 from quorra.vault.reorg import operation
 from quorra.vault.reorg.operation import Operation
 

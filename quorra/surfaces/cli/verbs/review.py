@@ -7,8 +7,8 @@ import rich_click as click
 
 from quorra.access.proposals import Shown
 from quorra.surfaces import fields
-from quorra.surfaces.cli.note import written
 from quorra.surfaces.cli.verb import Call, Result, counted, verb
+from quorra.surfaces.cli.verbs.note import written
 
 
 @click.group(cls=click.RichGroup)

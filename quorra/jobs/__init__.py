@@ -1,0 +1,1 @@
+"""What runs beside people: watching hands, and later the night."""
