@@ -20,8 +20,9 @@ from quorra.state import database
 from quorra.state.inbox import Inbox
 from quorra.state.keys import Keys
 from quorra.vault import starter
-from quorra.vault.library import Library
+from quorra.vault.library import Known, Library
 from quorra.vault.reorg.operation import Operation
+from quorra.vault.reorg.reorganize import LinkGraph
 from quorra.vault.starter import Made
 from quorra.vault.texts import Texts
 
@@ -259,10 +260,20 @@ class Home:
             return told(refused)
         if propose and not dry:
             return self._parked("reorganize", {"operations": list(map(asdict, operations))}, origin)
-        planned = organizing.plan(self.library, self.library.graph(), operations, origin)
+        planned = organizing.plan(self.library, self._graph(), operations, origin)
         if dry and isinstance(planned, Planned):
             return Written("planned", issues=planned.issues, planned=planned)
         return gate.carry(planned, principal, self.texts)
+
+    def _graph(self) -> LinkGraph:
+        """Gives the links of all notes, as far as they can be had from the index."""
+
+        def known() -> Known:
+            from quorra.index import links
+
+            return links.known(self.settings.private / "index")
+
+        return self.library.graph(known)
 
     def undo(self, revision: str, *, principal: str, surface: str, reason: str = "") -> Written:
         """Takes a commit back through the gate; raises UnknownRevision."""
@@ -281,7 +292,7 @@ class Home:
 
         def organized(kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
             steps = [Operation(**step) for step in kept["operations"]]
-            return organizing.plan(self.library, self.library.graph(), steps, origin)
+            return organizing.plan(self.library, self._graph(), steps, origin)
 
         def noted(kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
             return writing.again(self.library, kept, origin)

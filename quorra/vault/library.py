@@ -1,6 +1,6 @@
 """A home's notes as a whole: one by name, now or then; all of them checked; their links both ways."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +12,10 @@ from quorra.vault.reorg.reorganize import LinkGraph
 from quorra.vault.texts import Place, Texts, complete, is_note, named, plain
 
 _DEEPER = 10
+# Notes that are parsed in the time that a new process needs to load what reads an index.
+_MANY = 1000
+
+Known = Mapping[str, tuple[str, Sequence[Link]]]
 
 
 class View(Protocol):
@@ -144,11 +148,19 @@ class Library:
         names = [self.texts.settings.public(path) for path in touched]
         return bool(names) and all(name is not None and view.sees(name) for name in names)
 
-    def graph(self) -> LinkGraph:
-        """Reads every note's links, for a reorganization."""
+    def graph(self, known: Callable[[], Known] = dict, *, many: int = _MANY) -> LinkGraph:
+        """Gives every note's links, for a reorganization.
+
+        ``known`` tells the blob and the links of notes by name; it is asked where there are ``many``, and a note that
+        it does not know by the blob that lies there now is parsed.
+        """
         places = self.texts.places()
-        notes = self._parsed(sorted(filter(is_note, places)), places)
-        return LinkGraph(list(places), {note.path: note.links for note in notes})
+        notes = sorted(filter(is_note, places))
+        told = known() if len(notes) >= many else {}
+        held = {path: told[path][1] for path in notes if path in told and told[path][0] == places[path].blob}
+        parsed = self._parsed([path for path in notes if path not in held], places)
+        held |= {note.path: note.links for note in parsed}
+        return LinkGraph(list(places), {path: held[path] for path in notes})
 
     def folder(self, name: str) -> bool:
         """Tells whether a folder of the vault has this name."""

@@ -2,14 +2,15 @@
 
 import os
 import shutil
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorra.index.store.manifest import IndexBroken, trouble
+from quorra.vault.note import Link, Span
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,6 +26,13 @@ CREATE TABLE tags (path VARCHAR, tag VARCHAR);
 DOCUMENTS = ("path", "file", "blob", "domain", "title", "date", "passages", "problems")
 LINKS = ("path", "position", "line", "kind", "text", "target", "anchor", "alias")
 TAGS = ("path", "tag")
+# Half a surrogate pair, which only an escape in front matter can spell, is kept as a question mark: such a note is
+# not told of, as a target of its may be another one.
+_TOLD = """
+SELECT path, blob FROM documents
+WHERE path NOT IN (SELECT path FROM links WHERE kind IN ('frontmatter', 'entity') AND contains(target, '?'))
+"""
+_NOWHERE = Span(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,17 +136,35 @@ def _copy(old: Path, fresh: Path) -> None:
         raise IndexBroken(error) from error
 
 
-def query(file: Path, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-    """Runs one read-only query on a generation; raises IndexBroken."""
+@contextmanager
+def _reading(file: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """Opens a generation; raises IndexBroken."""
     import duckdb
 
     try:
         with duckdb.connect(str(file), read_only=True, config={"threads": 1}) as base:
-            return base.execute(sql, list(parameters)).fetchall()
+            yield base
     except duckdb.Error as error:
         raise IndexBroken(error) from error
+
+
+def query(file: Path, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    """Runs one read-only query on a generation; raises IndexBroken."""
+    with _reading(file) as base:
+        return base.execute(sql, list(parameters)).fetchall()
 
 
 def documents(file: Path) -> list[Document]:
     """Lists the documents, ordered by path."""
     return [Document(*row) for row in query(file, f"SELECT {', '.join(DOCUMENTS)} FROM documents ORDER BY path")]
+
+
+def links(file: Path) -> dict[str, tuple[str, list[Link]]]:
+    """Gives the blob and the links of each note, of a link only kind and target; raises IndexBroken."""
+    with _reading(file) as base:
+        found: dict[str, tuple[str, list[Link]]] = {path: (blob, []) for path, blob in base.execute(_TOLD).fetchall()}
+        rows = base.execute("SELECT path, kind, target FROM links").fetchall()
+    for path, kind, target in rows:
+        if path in found:
+            found[path][1].append(Link(kind, "", target, "", "", 0, _NOWHERE))
+    return found
