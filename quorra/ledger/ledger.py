@@ -267,6 +267,12 @@ class Ledger:
         head = self.head()
         return message.touching(self._repo.git, head, path, limit) if head else []
 
+    def removed(self, old: str, new: str) -> set[str]:
+        """Gives the paths that any commit from ``old`` to ``new`` took away, be they there again or not."""
+        asked = ("--format=", "--name-only", "-z", "-m", "--no-renames", "--diff-filter=D")
+        raw = self._repo.git.run("log", *asked, f"{old}..{new}")
+        return {os.fsdecode(path) for path in raw.split(b"\0") if path}
+
     def parents(self, commit: str) -> list[str]:
         """Gives the commits that a commit follows."""
         return self._repo.git.run("rev-list", "--parents", "--max-count=1", commit).decode().split()[1:]

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from quorra.errors import QuorraError
 from quorra.ledger.change import Entry
-from quorra.vault import links, parse, validate
+from quorra.vault import links, parse, past, validate
 from quorra.vault.note import Issue, Link, Note
+from quorra.vault.past import View
 from quorra.vault.reorg.reorganize import LinkGraph
 from quorra.vault.texts import Place, Texts, complete, is_note, named, plain
 
@@ -16,17 +16,6 @@ _DEEPER = 10
 _MANY = 1000
 
 Known = Mapping[str, tuple[str, Sequence[Link]]]
-
-
-class View(Protocol):
-    """What a reader may see: notes by name, or the ``whole`` home with all its past."""
-
-    @property
-    def whole(self) -> bool:
-        """Tells whether nothing is kept from the reader."""
-
-    def sees(self, path: str) -> bool:
-        """Tells whether a note of this name may be seen."""
 
 
 class NoNote(QuorraError):
@@ -101,29 +90,24 @@ class Library:
     def __init__(self, texts: Texts) -> None:
         self.texts = texts
 
-    def read(self, name: str, view: View) -> Read:
-        """Reads a note as it is on disk, or at the revision behind ``@``; raises NoNote."""
-        places = self.texts.places()
-        found = _found(name, places, view)
-        if found:
-            place = places[found]
-            return Read(parse.note(found, self.texts.read(place)), place.commit, place.blob)
-        path, at, revision = name.rpartition("@")
-        if not at or not path:
+    def read(self, name: str, view: View, at: str | None = None) -> Read:
+        """Reads a note as it is on disk, or at a revision: ``at`` or, else, the one behind ``@``; raises NoNote."""
+        if at is not None:
+            return self._then(name, at, view)
+        read = _read(self.texts, name, view)
+        if read:
+            return read
+        path, mark, revision = name.rpartition("@")
+        if not mark or not path:
             raise NoNote(name)
-        return self._then(path, revision, view, places)
+        return self._then(path, revision, view)
 
-    def _then(self, name: str, revision: str, view: View, places: Mapping[str, Place]) -> Read:
-        """Reads a note as it was; only what lies in the window today, too, is shown of the past."""
-        if not plain(name):
+    def _then(self, name: str, revision: str, view: View) -> Read:
+        """Reads a note as it was; only what lies in the view today, too, is shown of the past."""
+        read = _read(past.at(self.texts, revision, view), name, view)
+        if not read:
             raise NoNote(name, revision)
-        commit = self.texts.ledger.resolve(revision)
-        tree = self.texts.tree(commit)
-        for path in dict.fromkeys((name, complete(name))):
-            blob = tree.get(self.texts.settings.inside(path))
-            if blob and view.sees(path) and (view.whole or path in places):
-                return Read(parse.note(path, self.texts.ledger.blob(blob)), commit, blob)
-        raise NoNote(name, revision)
+        return read
 
     def log(self, name: str | None, limit: int, view: View) -> list[Entry]:
         """Gives the newest commits first, of one note or of all; of the past, only what the view shows."""
@@ -225,6 +209,15 @@ class Library:
         for path in paths:
             place = places[path]
             yield parse.note(path, committed[place.blob] if place.commit else self.texts.read(place))
+
+
+def _read(texts: Texts, name: str, view: View) -> Read | None:
+    places = texts.places()
+    found = _found(name, places, view)
+    if not found:
+        return None
+    place = places[found]
+    return Read(parse.note(found, texts.read(place)), place.commit, place.blob)
 
 
 def _found(name: str, places: Mapping[str, Place], view: View) -> str | None:
