@@ -1,0 +1,70 @@
+"""What editors and sync clients leave beside notes: files in passing, and conflicted copies."""
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+# By the last part of a path: locks of offices, Emacs and vim, backups, downloads and saves that are under way.
+_PASSING = re.compile(
+    r"""
+      ~\$ .* | \# .* \# | \. .* | .* ~ | 4913 | ~syncthing~ .*
+    | .* \. (?: part | partial | filepart | crdownload | sw[a-z] | !sync | vsctmp )
+    | .* \. tmp [-.\d]*
+    | .* ___jb_(?: tmp | old )___
+    | .* \. sb-[0-9a-f]{8}-\w{6}
+    """,
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+_DAY = r"\d{4}-\d\d-\d\d"
+_ENDING = r"(?P<ending>\.[^./]+)?"
+_COPIES = {
+    kind: re.compile(rf"(?P<stem>.*[^/]){mark}{_ENDING}", re.DOTALL)
+    for kind, mark in {
+        "Dropbox": rf" \([^()/]+ conflicted copy(?: {_DAY})?(?: \(\d+\))?\)",
+        "Nextcloud": rf" \(conflicted copy(?:(?: [^()/]+)? {_DAY}(?: \d{{4,6}})?)?(?: \(\d+\))?\)",
+        "ownCloud": r"_conflict-\d{8}-\d{6}",
+        "Syncthing": r"\.sync-conflict-\d{8}-\d{6}(?:-[A-Z2-7]{7})?",
+    }.items()
+}
+_WORD = re.compile("conflict")
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A conflicted copy by its name: the file that it is a version of, and whose habit it is to name it so."""
+
+    of: str
+    kind: str
+
+
+def passing(path: str) -> bool:
+    """Tells whether a file of this name is only there in passing, and so never a note whatever its ending."""
+    return _PASSING.fullmatch(path.rpartition("/")[2]) is not None
+
+
+def copy(path: str) -> Copy | None:
+    """Reads the name of a conflicted copy, None for any other."""
+    if not _WORD.search(path):
+        return None
+    for kind, pattern in _COPIES.items():
+        found = pattern.fullmatch(path)
+        if found:
+            return Copy(found["stem"] + (found["ending"] or ""), kind)
+    return None
+
+
+def original(path: str, there: Callable[[str], bool]) -> Copy | None:
+    """Gives the file that a path is a conflicted copy of; None where the name tells of none, or none is there.
+
+    A copy of a copy belongs to the nearest of them that is there.
+    """
+    found = copy(path)
+    while found is not None and not there(found.of):
+        found = copy(found.of)
+    return found
+
+
+def copies(paths: Collection[str]) -> dict[str, Copy]:
+    """Finds the conflicted copies among all the files there are."""
+    found = ((path, original(path, paths.__contains__)) for path in paths if _WORD.search(path))
+    return {path: each for path, each in found if each is not None}
