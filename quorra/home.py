@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from quorra.settings import FACTS, Settings
 from quorra.state import database
 from quorra.state.inbox import Inbox
 from quorra.state.keys import Keys
-from quorra.vault import starter
+from quorra.vault import past, starter
 from quorra.vault.library import Known, Library
 from quorra.vault.reorg.operation import Operation
 from quorra.vault.reorg.reorganize import LinkGraph
@@ -31,11 +32,13 @@ if TYPE_CHECKING:
     from quorra.agent.prompt import Prompts
     from quorra.index.found import Found, Mode
     from quorra.index.index import Index, Report
+    from quorra.index.past import Past
     from quorra.inference.protocol import Chat, Embedder
 
 PACKAGE = Path(__file__).resolve().parent
 SHIPPED = PACKAGE / "shipped" if (PACKAGE / "shipped").is_dir() else PACKAGE.parent
 FIRST_LOOK = 8.0
+PAST = "at"
 PASSAGES = 12
 
 
@@ -142,8 +145,15 @@ class Home:
         if not self.writable:
             kept, folder = folder, self.spare / "index"
             if kept.is_dir():
-                shutil.copytree(kept, folder)
+                shutil.copytree(kept, folder, ignore=shutil.ignore_patterns(PAST))
         return Index(folder, self.cache, self.texts, lambda: self.embedder)
+
+    @cached_property
+    def past(self) -> "Past":
+        """The derived side of past commits."""
+        from quorra.index.past import Past
+
+        return Past(self.index.folder / PAST, self.cache, lambda: self.index, lambda: self.embedder)
 
     @cached_property
     def keys(self) -> Keys:
@@ -170,10 +180,31 @@ class Home:
         mode: "Mode" = "hybrid",
         wait: float = 0.5,
         per_note: bool = True,
+        at: str | None = None,
     ) -> "Found":
-        """Finds passages, one a note unless ``per_note`` is off; where no domain is open, the reason says so."""
-        found = self.index.search(question, k=k, mode=mode, window=window, wait=wait, per_note=per_note)
+        """Finds passages, one a note unless ``per_note`` is off; where no domain is open, the reason says so.
+
+        ``at`` names the revision to search, by meaning as far as vectors are known; raises UnknownRevision.
+        """
+        with self._then(at, window, None if mode == "words" else 0.0) as index:
+            found = index.search(question, k=k, mode=mode, window=window, wait=wait, per_note=per_note)
         return found if window.domains != () else replace(found, reason="closed_window")
+
+    @contextmanager
+    def _then(
+        self, revision: str | None, window: Window, seconds: float | None, say: Callable[[str], None] = lambda _: None
+    ) -> "Iterator[Index]":
+        """Opens the index of a revision, embedded for some seconds, or of the present where no revision is named."""
+        if revision is None:
+            yield self.index
+            return
+        from quorra.inference.protocol import ModelAway
+
+        with self.past.open(past.at(self.texts, revision, window)) as index:
+            if seconds is not None:
+                with suppress(ModelAway):  # words are found all the same, and the search says what it lacks
+                    index.embed(seconds=seconds, progress=say)
+            yield index
 
     def sync(
         self, *, rebuild: bool = False, seconds: float | None = None, say: Callable[[str], None] = lambda _: None
@@ -192,24 +223,30 @@ class Home:
         *,
         window: Window,
         model: str | None = None,
+        at: str | None = None,
+        say: Callable[[str], None] = lambda _: None,
         emit: "Callable[[Event], None]" = lambda _: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> "Answer":
-        """Answers from what the window shows; ``model`` overrides the settings for this one question."""
+        """Answers from what the window shows; ``model`` overrides the settings for this one question.
+
+        ``at`` names the revision to answer from, which is embedded for a few seconds first.
+        """
         from quorra.agent import ask
 
         chat = self.model if model is None else self._other(model)
         try:
-            return ask.answer(
-                question,
-                search=lambda words: self.search(words, window=window, k=PASSAGES, per_note=False),
-                chat=chat,
-                embedder=self.embedder,
-                prompts=self.prompts,
-                max_tokens=self.settings.model.max_tokens,
-                emit=emit,
-                cancelled=cancelled,
-            )
+            with self._then(at, window, FIRST_LOOK, say) as index:
+                return ask.answer(
+                    question,
+                    search=lambda words: index.search(words, window=window, k=PASSAGES, per_note=False),
+                    chat=chat,
+                    embedder=self.embedder,
+                    prompts=self.prompts,
+                    max_tokens=self.settings.model.max_tokens,
+                    emit=emit,
+                    cancelled=cancelled,
+                )
         finally:
             if model is not None:
                 chat.close()

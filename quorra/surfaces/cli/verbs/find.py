@@ -20,36 +20,46 @@ _WIDTH, _LETTERS = 200, 3
 @click.option("-k", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many notes.")
 @click.option("--mode", type=click.Choice(["hybrid", "words", "meaning"]), default="hybrid", show_default=True)
 @click.option("--window", help="Domains to search, separated by commas: household, member:SLUG.")
+@click.option("--at", metavar="REV", help="Search the notes as they were at this revision.")
 @click.option("--no-sync", is_flag=True, help="Answer from the index as it is.")
 @verb
-def search(call: Call, question: str, k: int, mode: "Mode", window: str | None, no_sync: bool) -> Result:
+def search(
+    call: Call, question: str, k: int, mode: "Mode", window: str | None, at: str | None, no_sync: bool
+) -> Result:
     """Find notes: one hit a note, its best passage."""
     from quorra.surfaces import fields
 
     with call.open() as home:
         found = home.search(
-            question, k=k, mode=mode, window=home.window(call.principal, window), wait=0.0 if no_sync else 0.5
+            question,
+            k=k,
+            mode=mode,
+            window=home.window(call.principal, window),
+            wait=0.0 if no_sync and at is None else 0.5,
+            at=at,
         )
-    return Result(fields.found(found), _hits(found, question))
+    return Result(fields.found(found), _hits(found, question, past=at is not None))
 
 
 @click.command()
 @click.argument("question")
 @click.option("--model", help="A GGUF file, a model's name, scripted, or openai:URL#NAME.")
+@click.option("--at", metavar="REV", help="Answer from the notes as they were at this revision.")
 @verb
-def ask(call: Call, question: str, model: str | None) -> Result:
+def ask(call: Call, question: str, model: str | None, at: str | None) -> Result:
     """Answer from the vault and facts, with citations."""
     from quorra.surfaces import fields
 
     if model and Path(model).is_file():
         model = str(Path(model).absolute())
     with call.open() as home:
-        home.prepare(call.say)
-        answer = home.ask(question, window=home.window(call.principal, None), model=model)
+        if at is None:
+            home.prepare(call.say)
+        answer = home.ask(question, window=home.window(call.principal, None), model=model, at=at, say=call.say)
     return Result(fields.answer(answer), _told(answer), AWAY if answer.outcome == "model_away" else DONE)
 
 
-def _hits(found: "Found", question: str) -> str:
+def _hits(found: "Found", question: str, past: bool) -> str:
     if found.reason == "empty_query":
         return "Nothing was asked."
     lines = []
@@ -62,7 +72,8 @@ def _hits(found: "Found", question: str) -> str:
     if found.behind:
         lines.append(f"(The index is {counted(found.behind, 'change')} behind the files: quorra sync)")
     if found.pending:
-        lines.append(f"({counted(found.pending, 'passage is', 'passages are')} not embedded yet: quorra sync)")
+        more = "of then not embedded: they are found by words alone" if past else "not embedded yet: quorra sync"
+        lines.append(f"({counted(found.pending, 'passage is', 'passages are')} {more})")
     return "\n".join(lines)
 
 

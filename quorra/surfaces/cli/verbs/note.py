@@ -12,6 +12,7 @@ from quorra.surfaces import fields
 from quorra.surfaces.cli.verb import AWAY, DONE, FAILED, Call, Result, counted, named, verb
 
 if TYPE_CHECKING:
+    from quorra.access.documenting import Draft
     from quorra.access.planned import Written
     from quorra.ledger.change import Entry
 
@@ -20,11 +21,19 @@ SHOWN = 10
 
 @click.command()
 @click.argument("path", callback=named)
+@click.option("--at", metavar="REV", help="As it was at this revision.")
 @verb
-def read(call: Call, path: str) -> Result:
+def read(call: Call, path: str, at: str | None) -> Result:
     """Show a note; PATH@REV shows it as it was."""
+    from quorra.vault.library import NoNote
+
     with call.open() as home:
-        found = home.library.read(path, home.window(call.principal, None))
+        try:
+            found = home.library.read(path, home.window(call.principal, None), at)
+        except NoNote as error:
+            if at is not None and "@" in path:
+                raise click.UsageError("A revision is named by PATH@REV or by --at REV, not by both.") from error
+            raise
     return Result(
         {
             "path": found.note.path,
@@ -54,25 +63,47 @@ class NoText(QuorraError):
 @click.option("--message", help="Why, for the history.")
 @click.option("--propose", is_flag=True, help="Put it into the inbox instead of writing it.")
 @click.option("--expect", metavar="BLOB", help="Write only if the note still has this blob id.")
+@click.option("--title", help="Assemble the front matter; with PATH ending in /, it names the note too.")
+@click.option("--summary", help="What the note holds, as its first paragraph.")
+@click.option("--type", "kind", metavar="WORD", help="What kind of note it is.")
+@click.option("--tag", "tags", multiple=True, help="A tag; may be given again.")
+@click.option(
+    "--entity", "entities", metavar="PATH", multiple=True, help="A note that it is about; may be given again."
+)
+@click.option("--source", "origin", metavar="TEXT", help="What the note was taken from.")
 @verb
-def note(call: Call, path: str, source: Path | None, message: str | None, propose: bool, expect: str | None) -> Result:
-    """Write a note from a file or from stdin, as one commit."""
+def note(
+    call: Call, path: str, source: Path | None, message: str | None, propose: bool, expect: str | None, **given: Any
+) -> Result:
+    """Write a note from a file or from stdin, as one commit.
+
+    Without --title and the options below it, the text is written byte for byte.
+    """
     if not source and sys.stdin is None:
         raise click.UsageError("There is no standard input; name a file with --from.")
     content = source.read_bytes() if source else sys.stdin.buffer.read()
-    if not content and not source:
+    assembled = any(value not in (None, ()) for value in given.values())
+    if not content and not source and not (assembled and (given["summary"] or expect)):
         raise NoText(path)
     with call.open() as home:
-        done = home.write(
-            path,
-            content,
-            principal=call.principal,
-            surface="cli",
-            reason=message or "",
-            expect=expect,
-            propose=propose,
-        )
-    return written(done)
+        told: dict[str, Any] = {"principal": call.principal, "surface": "cli", "reason": message or ""}
+        told |= {"expect": expect, "propose": propose}
+        done = home.document(_draft(path, content, **given), **told) if assembled else home.write(path, content, **told)
+    result = written(done)
+    made = done.planned and home.settings.public(done.planned.change.edits[0].path)
+    first, *rest = result.text.splitlines()
+    text = "\n".join((first, *([f"  {made}"] if made and path.endswith("/") else ()), *rest))
+    return Result({**result.fields, "path": made}, text, result.exit)
+
+
+def _draft(path: str, content: bytes, *, kind: str | None, origin: str | None, **given: Any) -> "Draft":
+    """Gives the note to be assembled; without text, only its fields are set."""
+    from quorra.access.documenting import Draft
+    from quorra.vault.compose import Fields
+
+    words = {key: value or "" for key, value in given.items() if key in ("title", "summary")}
+    fields = Fields(**words, type=kind or "", tags=given["tags"], entities=given["entities"], source=origin or "")
+    return Draft(path, fields, content or None)
 
 
 def written(done: "Written") -> Result:
