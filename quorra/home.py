@@ -10,7 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from quorra.access import gate, merging, organizing, undoing, window, writing
+from quorra.access import documenting, gate, merging, organizing, undoing, window, writing
+from quorra.access.documenting import Composed, Draft
 from quorra.access.planned import Planned, Written, told
 from quorra.access.proposals import Proposals
 from quorra.access.window import Window
@@ -279,6 +280,28 @@ class Home:
         if propose:
             return self._parked("note", writing.payload(self.library, name, content), origin)
         return gate.carry(writing.plan(self.library, name, content, origin, expect), principal, self.texts)
+
+    def document(
+        self,
+        draft: Draft,
+        *,
+        principal: str,
+        surface: str,
+        reason: str = "",
+        tool: str | None = None,
+        expect: str | None = None,
+        propose: bool = False,
+    ) -> Written:
+        """Assembles a note and writes it through the gate; one that a ``tool`` would overwrite is parked."""
+        origin = Origin(principal, surface, reason, tool=tool)
+        refused = gate.barred(principal)
+        if refused is not None:
+            return told(refused)
+        day = self.ledger.clock().date()
+        made = documenting.make(self.library, draft, origin, day, expect=expect, propose=propose)
+        if isinstance(made, Composed) and made.parked:
+            return self._parked("note", documenting.payload(self.library, made), origin)
+        return documenting.carry(self.library, made, origin)
 
     def organize(
         self,

@@ -1,5 +1,6 @@
 """Writing a note: named, judged, and made one change for the gate."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale
 from quorra.ledger.snapshot import hidden
 from quorra.vault import parse
 from quorra.vault.library import Library
-from quorra.vault.texts import complete
+from quorra.vault.texts import ENDING, Texts, complete
 
 
 class BadName(QuorraError):
@@ -19,8 +20,8 @@ class BadName(QuorraError):
 
     code = "bad_name"
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name!r} can't be a note's path.", gate.NAMED)
+    def __init__(self, name: str, why: str, next: str = gate.NAMED) -> None:
+        super().__init__(f"{name!r} can't be a note's path: {why}.", next)
 
 
 def plan(library: Library, name: str, content: bytes, origin: Origin, expect: str | None) -> Planned | Written:
@@ -29,8 +30,8 @@ def plan(library: Library, name: str, content: bytes, origin: Origin, expect: st
     ``expect`` is the blob that the file must still have on disk, empty where
     there may be none yet, None to overwrite whatever is there now.
     """
-    name = _named(name)
     texts = library.texts
+    name = named(texts, name)
     path = texts.settings.inside(name)
     places = texts.places()
     issues = library.judge(parse.note(name, content), places)
@@ -50,14 +51,17 @@ def plan(library: Library, name: str, content: bytes, origin: Origin, expect: st
 
 def payload(library: Library, name: str, content: bytes) -> dict[str, Any]:
     """Gives what has to be kept of a write, so that it can be done later on a text that changed elsewhere."""
-    name = _named(name)
+    name = named(library.texts, name)
     now = library.texts.now(library.texts.settings.inside(name))
     return {"path": name, "before": now and kept_text(now[1]), "after": kept_text(content)}
 
 
 def again(library: Library, kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
     """Plans a kept write on today's text; stale only where a line that it changes no longer stands as it was."""
-    name = kept["path"]
+    try:
+        name = named(library.texts, kept["path"])
+    except BadName as error:
+        return told(Refused(error.code, error.message, kept["path"], error.next))
     now = library.texts.now(library.texts.settings.inside(name))
     before, after = kept["before"], kept_bytes(kept["after"])
     if (now is None) != (before is None):
@@ -81,7 +85,54 @@ def kept_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _named(name: str) -> str:
-    if not name.isprintable() or hidden(name) or "" in name.split("/"):
-        raise BadName(name)
-    return complete(name)
+def named(texts: Texts, name: str, within: str = "") -> str:
+    """Gives the path of the note that a name means below a folder, judged by where links lead; raises BadName.
+
+    A name that is there already may hold what a new one may not.
+    """
+    path = complete(f"{within}/{name}" if within else name)
+    why = _unfit(name) or _odd(texts, path)
+    if why:
+        raise BadName(name, why)
+    found = _led(texts, path)
+    limit = _led(texts, within) if within else ""
+    if found is None or limit is None or (limit and not found.startswith(f"{limit}/")):
+        raise BadName(name, f"a link on the way leads out of {f'{within}/' if within else 'the vault'}")
+    return found
+
+
+def _led(texts: Texts, name: str) -> str | None:
+    """Names the place that a name leads to once links are followed; None where that is no note's."""
+    home = os.path.realpath(texts.settings.home)
+    place = os.path.realpath(f"{home}/{texts.settings.inside(name)}")
+    found = texts.settings.public(place[len(home) + 1 :]) if place.startswith(f"{home}/") else None
+    return found if found and not found.startswith("/") and not hidden(found) else None
+
+
+def _unfit(name: str) -> str:
+    """Says why a name is no note's at all; empty where it may be one."""
+    parts = name.removesuffix(ENDING).split("/")
+    reasons = (
+        (name.startswith("/"), "it begins with a slash"),
+        (".." in parts, "it leads upwards"),
+        ("" in parts, "a part of it is empty"),
+        (hidden(name), "a part of it begins with a dot, as hidden files do"),
+        ("\0" in name, "it holds a null character"),
+    )
+    return next((reason for found, reason in reasons if found), "")
+
+
+def _odd(texts: Texts, path: str) -> str:
+    """Says why nothing new is called so; what is there already keeps its name."""
+    home = str(texts.settings.home)
+    *folders, name = path.split("/")
+    made = [os.path.isdir(f"{home}/{texts.settings.inside('/'.join(folders[: at + 1]))}") for at in range(len(folders))]
+    fresh = [folder for folder, there in zip(folders, made, strict=True) if not there]
+    if not os.path.lexists(f"{home}/{texts.settings.inside(path)}"):
+        fresh.append(name.removesuffix(ENDING))
+    reasons = (
+        (not all(map(str.isprintable, fresh)), "it holds characters that can't be seen"),
+        (any(part != part.strip() for part in fresh), "a part of it begins or ends with a space"),
+        (any(part.endswith(".") for part in fresh), "a part of it ends with a dot"),
+    )
+    return next((reason for found, reason in reasons if found), "")

@@ -10,7 +10,7 @@ from quorra.vault import parse
 from quorra.vault.note import Note
 from quorra.vault.reading import frontmatter
 
-_ORDER = ("title", "created", "updated", "tags", "entities")
+_ORDER = ("title", "type", "created", "updated", "tags", "entities", "author", "source")
 _PLAIN = re.compile(r"[^\W_](?:[^:#\n]|:(?=\S)|(?<=\S)#)*")
 _FLOW = re.compile(r"[^\W_][^:#\n,\[\]{}]*")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
