@@ -9,7 +9,7 @@ from quorra.vault import links, parse, past, validate
 from quorra.vault.note import Issue, Link, Note
 from quorra.vault.past import View
 from quorra.vault.reorg.reorganize import LinkGraph
-from quorra.vault.texts import Place, Texts, complete, is_note, named, plain
+from quorra.vault.texts import Place, Texts, complete, named, notes, plain
 
 _DEEPER = 10
 # Notes that are parsed in the time that a new process needs to load what reads an index.
@@ -139,12 +139,12 @@ class Library:
         it does not know by the blob that lies there now is parsed.
         """
         places = self.texts.places()
-        notes = sorted(filter(is_note, places))
-        told = known() if len(notes) >= many else {}
-        held = {path: told[path][1] for path in notes if path in told and told[path][0] == places[path].blob}
-        parsed = self._parsed([path for path in notes if path not in held], places)
+        there = notes(places)
+        told = known() if len(there) >= many else {}
+        held = {path: told[path][1] for path in there if path in told and told[path][0] == places[path].blob}
+        parsed = self._parsed([path for path in there if path not in held], places)
         held |= {note.path: note.links for note in parsed}
-        return LinkGraph(list(places), {path: held[path] for path in notes})
+        return LinkGraph(list(places), {path: held[path] for path in there})
 
     def folder(self, name: str) -> bool:
         """Tells whether a folder of the vault has this name."""
@@ -170,9 +170,7 @@ class Library:
         """Validates the named notes, or all that may be seen; raises NoNote."""
         places = self.texts.places()
         names = links.Names(path for path in places if view.sees(path))
-        chosen = [self._one(name, places, view) for name in wanted] or [
-            p for p in places if is_note(p) and view.sees(p)
-        ]
+        chosen = [self._one(name, places, view) for name in wanted] or list(filter(view.sees, notes(places)))
         findings: list[Finding] = []
         dangling: list[Dangling] = []
         for note in self._parsed(sorted(chosen), places):
@@ -189,7 +187,7 @@ class Library:
         wanted = self._one(name, places, view)
         out: list[Outgoing] = []
         incoming: list[Incoming] = []
-        for note in self._parsed(sorted(path for path in places if is_note(path) and view.sees(path)), places):
+        for note in self._parsed(list(filter(view.sees, notes(places))), places):
             for link in note.links:
                 target = links.resolve(link, note.path, names)
                 if note.path == wanted:

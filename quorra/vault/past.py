@@ -30,7 +30,7 @@ class Then(Texts):
         self.commit = commit
         self.hidden = hidden
 
-    def snapshot(self) -> Snapshot:
+    def standing(self) -> Snapshot:
         """Gives the commit, with nothing that differs."""
         return Snapshot(self.commit)
 

@@ -1,7 +1,7 @@
 """What editors and sync clients leave beside notes: files in passing, and conflicted copies."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 # By the last part of a path: locks of offices, Emacs and vim, backups, downloads and saves that are under way.
@@ -26,7 +26,7 @@ _COPIES = {
         "Syncthing": r"\.sync-conflict-\d{8}-\d{6}(?:-[A-Z2-7]{7})?",
     }.items()
 }
-_WORD = re.compile("conflict")
+WORD = b"conflict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def passing(path: str) -> bool:
 
 def copy(path: str) -> Copy | None:
     """Reads the name of a conflicted copy, None for any other."""
-    if not _WORD.search(path):
+    if "conflict" not in path:
         return None
     for kind, pattern in _COPIES.items():
         found = pattern.fullmatch(path)
@@ -64,7 +64,7 @@ def original(path: str, there: Callable[[str], bool]) -> Copy | None:
     return found
 
 
-def copies(paths: Collection[str]) -> dict[str, Copy]:
-    """Finds the conflicted copies among all the files there are."""
-    found = ((path, original(path, paths.__contains__)) for path in paths if _WORD.search(path))
+def copies(paths: Iterable[str], there: Callable[[str], bool]) -> dict[str, Copy]:
+    """Finds the conflicted copies among some files; ``there`` tells whether a file is."""
+    found = ((path, original(path, there)) for path in paths)
     return {path: each for path, each in found if each is not None}

@@ -1,5 +1,6 @@
 """Files as they are on disk, by path and blob id, named as people name them."""
 
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from quorra.ledger.change import Snapshot
 from quorra.ledger.ledger import Ledger, UnknownRevision
 from quorra.ledger.snapshot import hidden
 from quorra.settings import FACTS, Settings
+from quorra.vault import strays
 from quorra.vault.links import Names, fold
 
 ENDING = ".md"
@@ -30,10 +32,39 @@ class Texts:
     def __init__(self, ledger: Ledger, settings: Settings) -> None:
         self.ledger = ledger
         self.settings = settings
+        self._copies: tuple[str | None, frozenset[str]] = None, frozenset()
 
-    def snapshot(self) -> Snapshot:
+    def standing(self) -> Snapshot:
         """Gives the head commit and every file that differs from it on disk."""
         return self.ledger.snapshot()
+
+    def snapshot(self) -> Snapshot:
+        """Gives what stands, without files in passing; and to a reader, a conflicted copy is not there."""
+        found = self.standing()
+        dirty = {path: blob for path, blob in found.dirty.items() if not strays.passing(path)}
+        copies = strays.copies({*self._tracked(found.head), *dirty}, lambda path: self._stands(path, found))
+        return Snapshot(found.head, {**dirty, **dict.fromkeys(copies)})
+
+    def _tracked(self, head: str | None) -> frozenset[str]:
+        """Gives the paths of a commit that are named as conflicted copies are."""
+        known, found = self._copies
+        if head == known or head is None:
+            return found if head else frozenset()
+        changed = self.changes(known, head) if known else None
+        if changed is None:
+            names = self.ledger.git("ls-tree", "-r", "-z", "--name-only", "--full-tree", head)
+            listed = map(os.fsdecode, names.split(b"\0")) if strays.WORD in names else ()
+            found = frozenset(filter(strays.copy, listed))
+        else:
+            named = {path: blob for path, blob in changed.items() if strays.copy(path)}
+            found = (found - named.keys()) | {path for path, blob in named.items() if blob}
+        self._copies = head, found
+        return found
+
+    def _stands(self, path: str, found: Snapshot) -> bool:
+        if path in found.dirty:
+            return found.dirty[path] is not None
+        return found.head is not None and self.ledger.at(found.head, path) is not None
 
     def tree(self, commit: str) -> Mapping[str, str]:
         """Maps every path of a commit to its blob id."""
@@ -66,11 +97,12 @@ class Texts:
 
     def places(self) -> dict[str, Place]:
         """Maps the name of every file of vault and facts, attachments too, to where its text stands."""
-        snapshot = self.snapshot()
+        snapshot = self.standing()
         tree = self.tree(snapshot.head) if snapshot.head else {}
         found = {path: Place(path, blob, snapshot.head) for path, blob in tree.items() if path not in snapshot.dirty}
         found |= {path: Place(path, blob, None) for path, blob in snapshot.dirty.items() if blob is not None}
-        named = ((self.settings.public(path), place) for path, place in found.items() if not hidden(path))
+        kept = ((path, place) for path, place in found.items() if not hidden(path) and not strays.passing(path))
+        named = ((self.settings.public(path), place) for path, place in kept)
         return {name: place for name, place in named if name}
 
     def owned(self) -> Iterator[str]:
@@ -92,12 +124,18 @@ class Texts:
 
 def is_note(path: str) -> bool:
     """Tells a note from an attachment."""
-    return path.endswith(ENDING)
+    return path.endswith(ENDING) and not strays.passing(path)
+
+
+def notes(there: Collection[str]) -> list[str]:
+    """Gives the notes among all the files there are: neither attachments nor conflicted copies."""
+    copies = strays.copies(there, there.__contains__)
+    return sorted(path for path in there if is_note(path) and path not in copies)
 
 
 def complete(name: str) -> str:
     """Gives a note's name with its ending, which may be left out."""
-    return name if is_note(name) else name + ENDING
+    return name if name.endswith(ENDING) else name + ENDING
 
 
 def plain(name: str) -> bool:
