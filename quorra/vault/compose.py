@@ -156,7 +156,7 @@ def _arranged(fields: Fields, body: str, *, heading: bool) -> str:
 def _top(body: str) -> int:
     """Gives where the top heading ends that a text begins with, 0 where it begins with none."""
     first = next(iter(parse.note("", body.encode()).headings), None)
-    return first.span.end if first and first.level == 1 and not body[: first.span.start].strip() else 0
+    return first.span.end if first and first.text and first.level == 1 and not body[: first.span.start].strip() else 0
 
 
 def _ended(body: str) -> str:

@@ -10,7 +10,7 @@ from quorra.vault import parse
 from quorra.vault.note import Note
 from quorra.vault.reading import frontmatter
 
-_ORDER = ("title", "type", "created", "updated", "tags", "entities", "author", "source")
+ORDER = ("title", "type", "created", "updated", "tags", "entities", "author", "source")
 _PLAIN = re.compile(r"[^\W_](?:[^:#\n]|:(?=\S)|(?<=\S)#)*")
 _FLOW = re.compile(r"[^\W_][^:#\n,\[\]{}]*")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -35,8 +35,8 @@ def assemble(metadata: Mapping[str, Any], body: str) -> bytes:
     body = body.lstrip("\n")
     if body and not body.endswith("\n"):
         body += "\n"
-    known = [key for key in _ORDER if key in metadata]
-    lines = [_line(key, metadata[key]) for key in (*known, *(key for key in metadata if key not in _ORDER))]
+    known = [key for key in ORDER if key in metadata]
+    lines = [_line(key, metadata[key]) for key in (*known, *(key for key in metadata if key not in ORDER))]
     if not lines:
         return (f"---\n---\n{body}" if frontmatter.find(body) else body).encode()
     return ("---\n" + "\n".join(lines) + f"\n---\n\n{body}").encode()
