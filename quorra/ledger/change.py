@@ -31,8 +31,20 @@ NEXT: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Hand:
+    """Whose a hand edit is; ``author`` is a name and an address, ``file`` the edited file as people call it."""
+
+    principal: str
+    author: tuple[str, str]
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
-    """Who wants a change and why; becomes the commit's author and trailers."""
+    """Who wants a change and why; becomes the commit's author and trailers.
+
+    ``hands`` tells by path whose the edits are that are found in its files; the owner's where it doesn't.
+    """
 
     principal: str
     surface: str
@@ -40,6 +52,7 @@ class Origin:
     session: str | None = None
     tool: str | None = None
     proposal: str | None = None
+    hands: Mapping[str, Hand] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """What a change or an adoption would do to the branch, the disk and the index; nothing is written here but blobs."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
-from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale
+from quorra.ledger.change import ChangeSet, Edit, Hand, Origin, Refused, Stale
 from quorra.ledger.journal import Draft, Touch
 from quorra.ledger.message import ASSISTANT, compose, identity, stamp
 from quorra.ledger.plumbing.attributes import sentence
@@ -87,10 +87,8 @@ class Planner:
                 return stopped
             self.modes[edit.path] = self._mode(place)
         self._pair(written)
-        if adopted:
-            reason = "a hand edit, committed as it was before a change to the same file"
-            origin = Origin("owner", "disk", reason, change.origin.session)
-            self._draft(identity(self.owner), hand(adopted), origin, adopted)
+        reason = "a hand edit, committed as it was before a change to the same file"
+        self._by_hand(adopted, Origin("owner", "disk", reason, change.origin.session, hands=change.origin.hands))
         if written:
             self._draft(identity(ASSISTANT), change.subject, change.origin, written)
         return None
@@ -191,10 +189,19 @@ class Planner:
             self.work.rows[path] = (place.index, row)
             if place.seen:
                 self.work.like[path] = place.seen.stat
-        if rows:
-            subject = hand(rows) if self.head else f"Take in {len(rows)} files as they are"
-            self._draft(identity(self.owner), subject, origin, rows)
+        self._by_hand(rows, origin)
         return None
+
+    def _by_hand(self, rows: Mapping[str, Row | None], origin: Origin) -> None:
+        """Drafts a commit for each author of hand edits."""
+        found: dict[tuple[str, tuple[str, str]], dict[str, Row | None]] = {}
+        for path, row in rows.items():
+            hand = origin.hands.get(path) or Hand(origin.principal, self.owner, path)
+            found.setdefault((hand.principal, hand.author), {})[path] = row
+        for (principal, author), some in found.items():
+            files = [origin.hands[path].file if path in origin.hands else path for path in some]
+            subject = direct(files) if self.head else f"Take in {len(some)} files as they are"
+            self._draft(identity(author), subject, replace(origin, principal=principal), some)
 
     def _unfiltered(self, paths: Sequence[str]) -> None:
         """Raises Blocked where git would pass a path's text through a filter."""
@@ -232,9 +239,9 @@ def distinct(edits: Sequence[Edit]) -> None:
                 raise Blocked("path", edit.path, f"{folder} can't be a file and the folder of {edit.path}.")
 
 
-def hand(rows: dict[str, Row | None]) -> str:
+def direct(files: Sequence[str]) -> str:
     """Writes the subject of an adopted hand edit."""
-    return f"Edit {next(iter(rows))} by hand" if len(rows) == 1 else f"Edit {len(rows)} files by hand"
+    return f"Direct edit of {files[0] if len(files) == 1 else f'{len(files)} files'}"
 
 
 def _stale(expected: str | None, found: str | None) -> str:
