@@ -3,7 +3,7 @@
 import hashlib
 import sqlite3
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +71,21 @@ def open(path: Path, steps: Sequence[Migration] | None = None) -> sqlite3.Connec
             raise trouble(error, str(path)) from error
         broken.pop_all()
     return connection
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copies a database that may be in use and written to, as it is at one moment; raises StateError."""
+    target.touch(mode=0o600)
+    try:
+        with closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as here:
+            here.execute(f"PRAGMA busy_timeout = {PATIENCE}")
+            with closing(sqlite3.connect(target)) as there:
+                here.backup(there)
+                (found,) = there.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
+    except sqlite3.DatabaseError as error:
+        raise trouble(error, str(source)) from error
 
 
 def trouble(error: sqlite3.Error, what: str) -> StateError:

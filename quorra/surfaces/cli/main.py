@@ -29,6 +29,8 @@ VERBS = {
     "evals": ("evals", "Measure how well Quorra finds and answers."),
     "serve": ("serve", "Start the service on this machine."),
     "keys": ("serve", "Create, list and revoke API keys."),
+    "backup": ("backup", "Keep the whole home in one file."),
+    "restore": ("backup", "Bring a home back from its backup."),
     "models": ("models", "List and fetch models."),
 }
 

@@ -1,0 +1,160 @@
+"""Makes a backup of a home, which may be in use and written to meanwhile."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import closing, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from quorra import __version__
+from quorra.errors import QuorraError
+from quorra.home import Home
+from quorra.jobs.backup.archive import PIECE, Writer
+from quorra.jobs.backup.beside import beside, settle
+from quorra.ledger.kept import Keeper, Kept
+from quorra.settings import FILE
+from quorra.state import database
+
+FREE, TRIES = 2, 6
+STATE = "state.db"
+
+
+class BadPlace(QuorraError):
+    """The backup can't be put there."""
+
+    code = "place"
+
+
+class Restless(QuorraError):
+    """The home changed under every look at it."""
+
+    code = "busy"
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(
+            f"The files of {home} changed too fast to be kept as they were at one moment.", "Try again in a moment."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was kept: how many files of the home, in how large a file; ``apart`` are repositories left out."""
+
+    file: Path
+    commit: str | None
+    files: int
+    bytes: int
+    apart: tuple[str, ...] = ()
+
+
+def make(home: Home, file: Path, *, replace: bool = False) -> Made:
+    """Writes a backup to ``file``, whole or not at all; raises BadPlace, Restless and StateError."""
+    with closing(Keeper(home.settings.home, home.ledger.roots)) as keeper:
+        _place(home.settings.home, file, keeper, replace)
+        return _made(home, keeper, file, replace)
+
+
+def _made(home: Home, keeper: Keeper, file: Path, replace: bool) -> Made:
+    with beside(file.parent, file.name) as work:
+        temp = work / "backup"
+        with open(os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as out:
+            writer = Writer(out)
+            manifest, kept = _fill(home, keeper, writer, work)
+            manifest["made"] = home.ledger.clock().isoformat(timespec="seconds")
+            writer.close(manifest)
+        if not replace and os.path.lexists(file):
+            raise _taken(file)
+        os.replace(temp, file)
+        settle(file.parent)
+    return Made(file, kept.commit, manifest["files"], file.stat().st_size, kept.apart)
+
+
+def _place(home: Path, file: Path, keeper: Keeper, replace: bool) -> None:
+    if not file.parent.is_dir():
+        raise BadPlace(f"There is no folder {file.parent}.", "Make it first, or name another place.")
+    if os.path.lexists(file) and not (replace and file.is_file()):
+        raise _taken(file)
+    real = file.parent.resolve() / file.name
+    if real.is_relative_to(home):
+        inside = real.relative_to(home).as_posix()
+        own = inside.startswith((".git/", ".quorra/"))
+        if own or not keeper.ignores(inside):
+            message = f"{file} lies inside the home, and would be lost with it and be part of the next backup."
+            raise BadPlace(message, "Put the backup outside of the home.")
+
+
+def _taken(file: Path) -> BadPlace:
+    if file.is_dir():
+        return BadPlace(f"{file} is a folder.", "Name a file in it.")
+    return BadPlace(f"{file} is there already and was left as it is.", "Name another file, or overwrite it: --replace")
+
+
+def _fill(home: Home, keeper: Keeper, writer: Writer, work: Path) -> tuple[dict[str, Any], Kept]:
+    """Writes every member but the last ones. State comes first: what it tells of is then in the history."""
+    state = home.settings.private / STATE
+    if state.is_file():
+        database.copy(state, work / STATE)
+        writer.add(STATE, _read(work / STATE))
+        os.unlink(work / STATE)
+    kept, files = _files(home.settings.home, keeper, writer)
+    for name, content in keeper.info().items():
+        writer.add(f"info/{name}", [content])
+    rescued = list(keeper.rescued().items())
+    for number, (_, content) in enumerate(rescued, 1):
+        writer.add(f"rescued/{number}", [content])
+    writer.add("index", [kept.index])
+    writer.add("history.bundle", keeper.bundle(kept))
+    untracked = sum(b"\t%s\0" % os.fsencode(entry["path"]) not in kept.index for entry in files)
+    count = kept.index.count(b"\0") - len(kept.gone) + untracked + len(kept.links) + state.is_file()
+    fields = asdict(kept)
+    told = {key: fields[key] for key in ("head", "commit", "gone", "links", "folders", "symbolic", "stash")}
+    return {
+        "quorra": __version__,
+        **told,
+        "config": keeper.settings(),
+        "rescued": [name for name, _ in rescued],
+        "changed": files,
+        "files": count,
+    }, kept
+
+
+def _files(home: Path, keeper: Keeper, writer: Writer) -> tuple[Kept, list[dict[str, Any]]]:
+    """Writes the files that differ from git's index, all from one moment: the home looks the same before and after.
+
+    While others keep committing it holds the ledger's lock from the third try on.
+    """
+    kept, mark = keeper.look(FILE), writer.mark()
+    for number in range(TRIES):
+        with nullcontext() if number < FREE else keeper.holding():
+            kept = keeper.look(FILE) if number >= FREE else kept
+            files = [_file(keeper, writer, path, place) for place, path in enumerate(kept.changed, 1)]
+            again = keeper.look(FILE)
+        if again == kept:
+            return again, [entry for entry in files if entry]
+        kept = again
+        writer.back(mark)
+    raise Restless(home)
+
+
+def _file(keeper: Keeper, writer: Writer, path: str, number: int) -> dict[str, Any] | None:
+    with keeper.opened(path) as file:
+        if file is None:
+            return None
+        seen = os.fstat(file.fileno())
+        if not stat.S_ISREG(seen.st_mode):
+            return None
+        name = f"files/{number}"
+        writer.add(name, _stream(file))
+        return {"member": name, "path": path, "mode": stat.S_IMODE(seen.st_mode), "when": seen.st_mtime_ns}
+
+
+def _read(path: Path) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        yield from _stream(file)
+
+
+def _stream(file: IO[bytes]) -> Iterator[bytes]:
+    while piece := file.read(PIECE):
+        yield piece
