@@ -24,16 +24,23 @@ _USED = "used"
 class Past:
     """The indexes of some commits beside that of the present; any number of processes may share them.
 
-    ``present`` gives the index to begin from, ``embedder`` is called when a first vector is needed.
+    ``present`` gives the index to begin from; ``embedder`` and ``steps`` are as an Index takes them.
     """
 
     def __init__(
-        self, folder: Path, cache: Path, present: Callable[[], Index], embedder: Callable[[], Embedder] | None = None
+        self,
+        folder: Path,
+        cache: Path,
+        present: Callable[[], Index],
+        embedder: Callable[[], Embedder] | None = None,
+        *,
+        steps: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.folder = folder
         self._cache = cache
         self._present = present
         self._embedder = embedder
+        self._steps = steps
 
     @contextmanager
     def open(self, texts: Then) -> Iterator[Index]:
@@ -66,6 +73,7 @@ class Past:
                     self._begin(fresh)
                 self._fill(fresh, texts)
                 (fresh / _USED).touch()
+                self._steps("in place")
                 fresh.rename(folder)
             self._sweep(folder)
 
@@ -86,7 +94,7 @@ class Past:
         manifests.publish(fresh, base)
 
     def _fill(self, fresh: Path, texts: Then) -> None:
-        index = Index(fresh, self._cache, texts, self._embedder)
+        index = Index(fresh, self._cache, texts, self._embedder, steps=self._steps)
         try:
             index.catch_up()
             _compact(index.writer)
@@ -151,6 +159,7 @@ def _compact(writer: Writer) -> None:
     with manifests.locked(writer.folder):
         base = writer.manifest()
         assert base is not None
+        writer.steps("compact")
         found = {}
         for domain, shelf in base.shelves.items():
             found[domain] = shelf
