@@ -4,7 +4,7 @@ import difflib
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -91,6 +91,21 @@ class Owner(_Table):
     email: str = "owner@localhost"
 
 
+class Watch(_Table):
+    """How hand edits are taken in: after so many seconds of quiet, looked for at least every ``poll`` seconds."""
+
+    quiet: float = Field(default=2.0, gt=0, le=300)
+    poll: float = Field(default=30.0, gt=0, le=600)
+
+
+class Author(_Table):
+    """Whose the files of a local user are: ``owner`` or a member, and how commits name them if not by that."""
+
+    principal: str = Field(min_length=1)
+    name: str = ""
+    email: str = ""
+
+
 class Source(_Table):
     """A model that ``quorra models pull`` may fetch when asked."""
 
@@ -107,6 +122,8 @@ class Settings(_Table):
     embedder: Embedder = Embedder()
     service: Service = Service()
     owner: Owner = Owner()
+    watch: Watch = Watch()
+    authors: Mapping[Annotated[int, Field(ge=0)], Author] = Field(default_factory=dict)
     models: Mapping[str, Source] = Field(default_factory=dict)
 
     @property
@@ -181,7 +198,7 @@ def parse(home: Path, table: Mapping[str, Any], file: Path) -> Settings:
 
 def _sentence(error: ValidationError) -> str:
     first = error.errors()[0]
-    where = [str(part) for part in first["loc"]]
+    where = [str(part) for part in first["loc"] if part != "[key]"]
     name = ".".join(where)
     if first["type"] != "extra_forbidden":
         return f"{name}: {first['msg'].removeprefix('Value error, ')}."
@@ -192,6 +209,7 @@ def _sentence(error: ValidationError) -> str:
 
 def _known(table: list[str]) -> list[str]:
     model: Any = Settings
-    for part in table:
-        model = model.model_fields[part].annotation if part in model.model_fields else Source
+    if table:
+        kept = Settings.model_fields[table[0]].annotation
+        model = (get_args(kept) or (kept,))[-1]
     return [name for name in model.model_fields if name != "home"]

@@ -1,11 +1,14 @@
 """The gate: decides for a principal whether a change may go into the ledger, and is the only one to hand it on."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from quorra.access import hands
 from quorra.access.planned import Planned, Written, told
 from quorra.access.window import OWNER
-from quorra.ledger.change import ChangeSet, Outcome, Refused
+from quorra.ledger.change import ChangeSet, Origin, Outcome, Refused
 from quorra.ledger.snapshot import hidden
+from quorra.vault import strays
 from quorra.vault.texts import Texts
 
 NAMED = "Name it from the vault's folder: household/boiler.md"
@@ -20,7 +23,18 @@ def apply(change: ChangeSet, principal: str, texts: Texts) -> Outcome:
         refused = _place(edit.path, texts)
         if refused is not None:
             return refused
-    return texts.ledger.commit(replace(change, origin=replace(change.origin, principal=principal)))
+    whose = hands.whose(texts.settings, [edit.path for edit in change.edits])
+    origin = replace(change.origin, principal=principal, hands=whose)
+    return texts.ledger.commit(replace(change, origin=origin))
+
+
+def adopt(paths: Sequence[str], origin: Origin, texts: Texts) -> Outcome:
+    """Commits hand edits of notes and facts as they are, in the names of those whose hands they are."""
+    for path in paths:
+        refused = _place(path, texts)
+        if refused is not None:
+            return refused
+    return texts.ledger.adopt(paths, origin)
 
 
 def carry(planned: Planned | Written, principal: str, texts: Texts) -> Written:
@@ -42,6 +56,9 @@ def _place(path: str, texts: Texts) -> Refused | None:
     """Refuses a path that is neither a note nor a facts page."""
     if hidden(path):
         return Refused("hidden", f"{path} is hidden, and hidden files are neither notes nor facts.", path)
+    if strays.passing(path):
+        reason = f"{path} is named as editors name files that are there in passing."
+        return Refused("passing", reason, path, "Give it another name.")
     if texts.settings.public(path) is None:
         return Refused("outside", f"{path} belongs neither to the vault nor to the facts.", path, NAMED)
     return None

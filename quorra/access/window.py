@@ -11,7 +11,7 @@ from quorra.vault.texts import OWNED
 
 OWNER = "owner"
 HOUSEHOLD = "household"
-_MEMBER = "member:"
+MEMBER = "member:"
 _OWNED = re.compile(rf"/?(?:{FACTS}/)?({'|'.join(OWNED)})/([^/]+?)(?:/|\.md$)")
 
 
@@ -21,7 +21,7 @@ class UnknownPrincipal(QuorraError):
     code = "unknown_principal"
 
     def __init__(self, principal: str, domains: Collection[str]) -> None:
-        members = [name.removeprefix(_MEMBER) for name in sorted(domains) if name.startswith(_MEMBER)]
+        members = [name.removeprefix(MEMBER) for name in sorted(domains) if name.startswith(MEMBER)]
         super().__init__(
             f"This home knows nobody called {principal!r}.",
             f"Known are: {', '.join([OWNER, *members])}. A member has a folder of that name under members/.",
@@ -85,7 +85,7 @@ def of(principal: str, known: Collection[str]) -> Window:
     """
     if principal == OWNER:
         return Window(None)
-    own = _MEMBER + fold(principal.removeprefix(_MEMBER))
+    own = MEMBER + fold(principal.removeprefix(MEMBER))
     if own not in known:
         raise UnknownPrincipal(principal, known)
     return Window((HOUSEHOLD, own))

@@ -11,6 +11,7 @@ from quorra.ledger.snapshot import hidden
 from quorra.settings import FACTS, Settings
 from quorra.vault import strays
 from quorra.vault.links import Names, fold
+from quorra.vault.strays import Copy
 
 ENDING = ".md"
 _LINES = re.compile(r":\d+(?:-\d+)?$")
@@ -42,8 +43,13 @@ class Texts:
         """Gives what stands, without files in passing; and to a reader, a conflicted copy is not there."""
         found = self.standing()
         dirty = {path: blob for path, blob in found.dirty.items() if not strays.passing(path)}
-        copies = strays.copies({*self._tracked(found.head), *dirty}, lambda path: self._stands(path, found))
-        return Snapshot(found.head, {**dirty, **dict.fromkeys(copies)})
+        return Snapshot(found.head, {**dirty, **dict.fromkeys(self.copies(found))})
+
+    def copies(self, found: Snapshot) -> dict[str, Copy]:
+        """Finds the conflicted copies of files that stand, tracked or not, by their paths."""
+        named = {path for path in {*self._tracked(found.head), *found.dirty} if strays.copy(path)}
+        there = (path for path in named if not strays.passing(path) and self._stands(path, found))
+        return strays.copies(there, lambda path: self._stands(path, found))
 
     def _tracked(self, head: str | None) -> frozenset[str]:
         """Gives the paths of a commit that are named as conflicted copies are."""
