@@ -14,14 +14,7 @@ from quorra.ledger.plumbing.process import PLAIN, Git, GitFailed, sentence
 
 LONGEST = 1 << 16
 HEADS = {b"# v2 git bundle\n": "sha1", b"# v3 git bundle\n": ""}
-PROTECTED = (".git", ".quorra")
-
-
-def safe(path: str) -> bool:
-    """Tells whether a path stays inside the home and outside git's folder and the private one."""
-    parts = path.split("/")
-    inside = all(part not in ("", ".", "..") and part.lower() != ".git" for part in parts)
-    return inside and "\0" not in path and parts[0].lower() not in PROTECTED
+PRIVATE = ".quorra"
 
 
 class Rebuild:
@@ -39,7 +32,7 @@ class Rebuild:
         self._objects(bundle)
         if head.startswith("refs/heads/"):
             self.git.run("symbolic-ref", "HEAD", head)
-        told = "".join(f"create {name} {ident}\n" for ident, name in refs if name not in ("HEAD", STASH))
+        told = "".join(f"create {name} {ident}\n" for ident, name in refs if name != STASH and _ref(name))
         self.git.run("update-ref", "--stdin", stdin=os.fsencode(told))
         if not head.startswith("refs/heads/"):
             self.git.run("update-ref", "--no-deref", "HEAD", head)
@@ -67,9 +60,10 @@ class Rebuild:
             if portable(key):
                 self.git.run("config", "--add" if key.startswith("remote.") else "--replace-all", key, value)
         for name, target in symbolic.items():
-            self.git.run("symbolic-ref", name, target)
+            if _ref(name) and _ref(target):
+                self.git.run("symbolic-ref", name, target)
         for ident, said in reversed(list(stash)):
-            self.git.run("stash", "store", "--quiet", "-m", said, ident)
+            self.git.run("stash", "store", "--quiet", f"--message={said}", "--end-of-options", ident)
 
     def info(self, name: str, pieces: Iterable[bytes]) -> None:
         """Writes a file of git's ``info`` folder."""
@@ -77,7 +71,8 @@ class Rebuild:
 
     def rescued(self, name: str, pieces: Iterable[bytes]) -> None:
         """Puts a hand edit that waited for its owner where it waits again."""
-        self._fill(self.root / ".git" / "quorra" / "tray" / name, pieces)
+        if "/" not in name and name.startswith("kept-"):
+            self._fill(self.root / ".git" / "quorra" / "tray" / name, pieces)
 
     def _fill(self, file: Path, pieces: Iterable[bytes]) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -95,6 +90,7 @@ class Rebuild:
 
     def remove(self, path: str) -> None:
         """Removes a file that was gone, and the folders that it leaves empty."""
+        _inside(path)
         with suppress(FileNotFoundError), self.disk.folder(path) as (at, name):
             _clear(at, name)
         folder = path.rpartition("/")[0]
@@ -118,16 +114,14 @@ class Rebuild:
 
     @contextmanager
     def _place(self, path: str) -> Iterator[tuple[int, str]]:
-        if not safe(path):
-            raise Blocked("path", path, f"{path!r} leads out of the home.")
+        _inside(path)
         with self.disk.folder(path, make=True) as (at, name):
             _clear(at, name)
             yield at, name
 
     def folder(self, path: str) -> None:
         """Makes an empty folder."""
-        if not safe(path):
-            raise Blocked("path", path, f"{path!r} leads out of the home.")
+        _inside(path)
         with self.disk.folder(f"{path}/.", make=True):
             pass
 
@@ -150,6 +144,18 @@ def _header(bundle: IO[bytes]) -> tuple[str, list[tuple[str, str]]]:
     if not algorithm or line != b"\n":
         raise GitFailed("The history in it is no bundle of git's.", "Take another backup.")
     return algorithm, refs
+
+
+def _inside(path: str) -> None:
+    """Raises Blocked for a path that leads out of the home, into git's folder or into the private one."""
+    parts = path.split("/")
+    bad = any(part in ("", ".", "..") or part.lower() == ".git" for part in parts)
+    if bad or "\0" in path or parts[0].lower() == PRIVATE:
+        raise Blocked("path", path, f"{path!r} in it leads out of the home.")
+
+
+def _ref(name: str) -> bool:
+    return name.startswith("refs/") and ".." not in name
 
 
 def _clear(at: int, name: str) -> None:

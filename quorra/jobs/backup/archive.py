@@ -170,10 +170,13 @@ def _members(path: Path, file: IO[bytes]) -> Iterator[tuple[str, tuple[int, int]
             raise Damaged(path, "it holds what no backup holds")
         seen.add(head.name)
         yield head.name, (at + BLOCK, head.size)
-        at += BLOCK + head.size + -head.size % BLOCK
-        if at > total:
-            raise Damaged(path, "it ends early")
-    if total != _whole(at):
+        at += BLOCK + head.size
+        file.seek(at)
+        rest = -head.size % BLOCK
+        if file.read(rest) != bytes(rest):
+            raise Damaged(path, "it ends early or was changed")
+        at += rest
+    if total != _whole(at) or any(file.read()):
         raise Damaged(path, "it ends early or goes on where it should end")
 
 

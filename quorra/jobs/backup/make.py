@@ -106,8 +106,8 @@ def _fill(home: Home, keeper: Keeper, writer: Writer, work: Path) -> tuple[dict[
         writer.add(f"rescued/{number}", [content])
     writer.add("index", [kept.index])
     writer.add("history.bundle", keeper.bundle(kept))
-    untracked = sum(b"\t%s\0" % os.fsencode(entry["path"]) not in kept.index for entry in files)
-    count = kept.index.count(b"\0") - len(kept.gone) + untracked + len(kept.links) + state.is_file()
+    paths = {os.fsdecode(row.partition(b"\t")[2]) for row in kept.index.split(b"\0")[:-1]}
+    paths = (paths | kept.changed.keys() | kept.links.keys()) - {*kept.gone}
     fields = asdict(kept)
     told = {key: fields[key] for key in ("head", "commit", "gone", "links", "folders", "symbolic", "stash")}
     return {
@@ -116,7 +116,7 @@ def _fill(home: Home, keeper: Keeper, writer: Writer, work: Path) -> tuple[dict[
         "config": keeper.settings(),
         "rescued": [name for name, _ in rescued],
         "changed": files,
-        "files": count,
+        "files": len(paths) + state.is_file(),
     }, kept
 
 

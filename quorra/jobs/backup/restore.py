@@ -1,5 +1,6 @@
 """Brings a home back from its backup, into a folder that holds nothing yet."""
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -59,7 +60,7 @@ def restore(file: Path, folder: Path) -> Restored:
         source = open(file, "rb")  # noqa: SIM115  closed below
     except OSError as error:
         raise NoBackup(f"{file} can't be read: {error.strerror}.", "Name a file that quorra backup made.") from error
-    with source, _doubt(file):
+    with source, _doubt(file, folder):
         reader = archive.read(file, source)
         # A folder that is there already, and may be somebody's working directory, stays the same one.
         place = (folder, WITHIN) if folder.is_dir() else (folder.parent, folder.name)
@@ -88,7 +89,7 @@ def _free(folder: Path) -> None:
 
 
 @contextmanager
-def _doubt(file: Path) -> Iterator[None]:
+def _doubt(file: Path, folder: Path) -> Iterator[None]:
     """Tells of a backup that is whole and yet makes no home."""
     try:
         yield
@@ -96,8 +97,10 @@ def _doubt(file: Path) -> Iterator[None]:
         found = re.sub(r"^\S*/state\.db", f"The database in {file}", error.message)
         raise StateError(f"{found} Nothing was written.", error.next) from error
     except (GitFailed, Blocked) as error:
+        if os.strerror(errno.ENOSPC) in error.message:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
         raise Damaged(file, error.message.rstrip(".")) from error
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Damaged(file, "its list does not say what a home needs") from error
 
 
