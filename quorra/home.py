@@ -14,6 +14,7 @@ from quorra.access import documenting, gate, merging, organizing, undoing, windo
 from quorra.access.documenting import Composed, Draft
 from quorra.access.planned import Planned, Written, told
 from quorra.access.proposals import Proposals
+from quorra.access.pulling import Pull, Pulled
 from quorra.access.window import Window
 from quorra.ledger.change import Origin, Refused
 from quorra.ledger.ledger import Ledger
@@ -320,12 +321,12 @@ class Home:
             return told(refused)
         if propose and not dry:
             return self._parked("reorganize", {"operations": list(map(asdict, operations))}, origin)
-        planned = organizing.plan(self.library, self._graph(), operations, origin)
+        planned = organizing.plan(self.library, self.graph(), operations, origin)
         if dry and isinstance(planned, Planned):
             return Written("planned", issues=planned.issues, planned=planned)
         return gate.carry(planned, principal, self.texts)
 
-    def _graph(self) -> LinkGraph:
+    def graph(self) -> LinkGraph:
         """Gives the links of all notes, as far as they can be had from the index."""
 
         def known() -> Known:
@@ -343,6 +344,20 @@ class Home:
         planned = undoing.plan(self.texts, revision, Origin(principal, surface, reason))
         return gate.carry(planned, principal, self.texts)
 
+    def pull(self, *, principal: str, surface: str) -> Pulled:
+        """Takes in what others committed at the remote; where both sides changed the same lines, theirs is parked."""
+        refused = gate.barred(principal)
+        if refused is not None:
+            return Pulled(told(refused))
+        origin = Origin(principal, surface, "quorra remote pull")
+        return Pull(self.texts, self.proposals, origin, self.ledger.clock()).run()
+
+    def push(self, *, principal: str) -> Written:
+        """Sends the branch to the remote, never by force."""
+        refused = gate.barred(principal)
+        target = refused or self.ledger.remote()
+        return told(target if isinstance(target, Refused) else self.ledger.push(target))
+
     def _parked(self, kind: str, payload: Mapping[str, Any], origin: Origin) -> Written:
         return self.proposals.park(kind, payload, origin, self.ledger.clock())
 
@@ -352,7 +367,7 @@ class Home:
 
         def organized(kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
             steps = [Operation(**step) for step in kept["operations"]]
-            return organizing.plan(self.library, self._graph(), steps, origin)
+            return organizing.plan(self.library, self.graph(), steps, origin)
 
         def noted(kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
             return writing.again(self.library, kept, origin)

@@ -13,11 +13,15 @@ from quorra.ledger.plumbing.objects import Row
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One commit to be made: its author line without the time, its message, the rows it changes."""
+    """One commit to be made: its author line without the time, its message, the rows it changes.
+
+    ``joins`` is the other commit that a merge follows.
+    """
 
     author: str
     message: str
     rows: dict[str, Row | None]
+    joins: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,10 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """Everything that finishing or undoing needs; ``rows`` holds the index rows before and after."""
+    """Everything that finishing or undoing needs; ``rows`` holds the index rows before and after.
+
+    Without drafts, ``commit`` was there already and the branch only moves on to it.
+    """
 
     branch: str
     head: str | None
@@ -59,7 +66,7 @@ class Journal:
             settle((file.parent,))
 
     def _plain(self) -> dict[str, Any]:
-        drafts = [(draft.author, draft.message, draft.rows) for draft in self.drafts]
+        drafts = [(draft.author, draft.message, draft.rows, draft.joins) for draft in self.drafts]
         touches = [(touch.path, touch.old, touch.new, touch.temp, touch.source) for touch in self.touches]
         fields = {name: getattr(self, name) for name in ("branch", "head", "commit", "when", "rows", "made")}
         return {**fields, "drafts": drafts, "touches": touches}
@@ -78,7 +85,8 @@ def load(file: Path) -> Journal | None:
 
 def _parsed(raw: dict[str, Any]) -> Journal:
     drafts = [
-        Draft(author, text, {path: _row(row) for path, row in rows.items()}) for author, text, rows in raw["drafts"]
+        Draft(author, text, {path: _row(row) for path, row in rows.items()}, *joins)
+        for author, text, rows, *joins in raw["drafts"]
     ]
     return Journal(
         branch=raw["branch"],

@@ -4,21 +4,26 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 from quorra.errors import QuorraError
-from quorra.ledger import message
+from quorra.ledger import joint, message, remote
 from quorra.ledger.change import Applied, ChangeSet, Edit, Entry, Origin, Outcome, Refused, Snapshot, Stale
+from quorra.ledger.joint import Joint, spread
 from quorra.ledger.plan import Planner, distinct
 from quorra.ledger.plumbing.disk import Blocked, Disk
 from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.publish import Publisher, Steps
+from quorra.ledger.remote import Remote
 from quorra.ledger.snapshot import Watch, visible
 
 PROPOSALS = "refs/quorra/proposals/"
+T = TypeVar("T")
 
 
 class UnknownRevision(QuorraError):
@@ -43,6 +48,13 @@ def _refusal(error: Blocked | OSError | GitFailed) -> Refused:
     if isinstance(error, GitFailed):
         return Refused("git", f"Nothing was written: {error.message}", None, error.next or "")
     return Refused("disk", f"Nothing was written: {error.strerror} ({error.filename or 'git folder'}).")
+
+
+def _guarded(work: Callable[[], T]) -> T | Refused:
+    try:
+        return work()
+    except (Blocked, OSError, GitFailed) as error:
+        return _refusal(error)
 
 
 class Ledger:
@@ -76,37 +88,41 @@ class Ledger:
 
     def commit(self, change: ChangeSet) -> Outcome:
         """Writes a change to disk, index and branch, or nothing at all."""
-        try:
-            distinct(change.edits)
-            self._repo.objects.write_new(edit.content for edit in change.edits if edit.content is not None)
-            self.steps("blobs written")
-            done = self._turn(lambda planner: planner.change(change))
-            for folder in change.folders if isinstance(done, Applied) else ():
+
+        def done() -> Outcome:
+            self._prepare(change)
+            outcome = self._turn(lambda planner: planner.change(change))
+            for folder in change.folders if isinstance(outcome, Applied) else ():
                 with self._repo.disk.folder(f"{folder}/.", make=True):
                     pass
-            return done
-        except (Blocked, OSError, GitFailed) as error:
-            return _refusal(error)
+            return outcome
+
+        return _guarded(done)
 
     def render(self, name: str, change: ChangeSet) -> str | Refused | Stale:
         """Keeps what a change would make of today's tree as a commit under ``refs/quorra/proposals``; gives its id.
 
         Nothing else is written: no file, no index, no branch.
         """
-        try:
-            distinct(change.edits)
-            self._repo.objects.write_new(edit.content for edit in change.edits if edit.content is not None)
+
+        def made() -> str | Refused | Stale:
+            self._prepare(change)
             with self._lock, self._repo.hold():
                 planner = Planner(self._repo, self.owner, self.clock())
                 stopped = planner.change(change)
                 if stopped is not None:
                     return stopped
                 work = planner.work
-                made = self._publisher().chain(work.head, work.drafts, work.when) if work.drafts else work.head or ""
-            self._repo.git.run("update-ref", PROPOSALS + name, made)
-            return made
-        except (Blocked, OSError, GitFailed) as error:
-            return _refusal(error)
+                commit = self._publisher().chain(work.head, work.drafts, work.when) if work.drafts else work.head or ""
+            self._repo.git.run("update-ref", PROPOSALS + name, commit)
+            return commit
+
+        return _guarded(made)
+
+    def _prepare(self, change: ChangeSet) -> None:
+        distinct(change.edits)
+        self._repo.objects.write_new(edit.content for edit in change.edits if edit.content is not None)
+        self.steps("blobs written")
 
     def withdraw(self, name: str) -> None:
         """Drops the rendering of a proposal, if there is one."""
@@ -126,10 +142,41 @@ class Ledger:
 
     def adopt(self, paths: Sequence[str], origin: Origin) -> Outcome:
         """Commits hand edits as they are, as the person's own commit."""
-        try:
-            return self._turn(lambda planner: planner.adopt(paths, origin))
-        except (Blocked, OSError, GitFailed) as error:
-            return _refusal(error)
+        return _guarded(lambda: self._turn(lambda planner: planner.adopt(paths, origin)))
+
+    def remote(self) -> Remote | Refused:
+        """Gives the remote that the branch follows."""
+        return _guarded(lambda: remote.chosen(self._repo))
+
+    def fetch(self, source: Remote) -> str | Refused | None:
+        """Brings a remote's commits here and gives the last one's id, None where there is none; no file changes."""
+        return _guarded(lambda: remote.fetch(self._repo, source))
+
+    def push(self, target: Remote) -> Outcome:
+        """Sends the branch to a remote, never by force."""
+        head = self.head()
+        if head is None:
+            return Refused("empty", "There is no commit yet.")
+        return _guarded(lambda: remote.push(self._repo, target, head)) or Applied(head)
+
+    def join(self, theirs: str) -> Joint | Refused:
+        """Puts another history together with ours as a value; nothing is changed."""
+
+        def found() -> Joint | Refused:
+            with self._lock, self._repo.hold():
+                planner = Planner(self._repo, self.owner, self.clock())
+                if planner.head is None:
+                    return Refused("empty", "There is no commit yet.")
+                made = joint.join(self._repo, planner.head, theirs)
+                if made is None:
+                    return Refused("unrelated", "The two histories have no commit in common.")
+                return replace(made, edited=planner.edited(made.changes))
+
+        return _guarded(found)
+
+    def merge(self, found: Joint, subject: str, origin: Origin) -> Outcome:
+        """Moves the branch on to another history, or joins the two in a commit; stale where either moved meanwhile."""
+        return _guarded(lambda: self._turn(lambda planner: planner.merge(found, subject, origin)))
 
     def _turn(self, plan: Callable[[Planner], Refused | Stale | None]) -> Outcome:
         with self._lock, self._repo.hold():
@@ -155,7 +202,7 @@ class Ledger:
         stopped = plan(planner)
         if stopped is not None:
             return stopped, 0
-        if planner.work.drafts:
+        if planner.work.drafts or planner.work.onto:
             return publisher.publish(planner.work), planner.work.young
         if planner.head is None:
             return Refused("empty", "There is nothing to commit and no commit yet."), 0
@@ -244,10 +291,7 @@ class Ledger:
     def union(self, ours: bytes, base: bytes, theirs: bytes) -> bytes:
         """Merges two versions of a text; where both changed the same lines, both stand, ours first."""
         with TemporaryDirectory(dir=self._repo.own) as folder:
-            files = [Path(folder) / name for name in ("ours", "base", "theirs")]
-            for file, content in zip(files, (ours, base, theirs), strict=True):
-                file.write_bytes(content)
-            return self._repo.git.run("merge-file", "--union", "--stdout", *map(str, files))
+            return self._repo.git.run("merge-file", "--union", "--stdout", *spread(Path(folder), (ours, base, theirs)))
 
     def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Gives many blobs' bytes in order, through one pipe."""

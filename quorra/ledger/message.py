@@ -2,6 +2,7 @@
 
 import os
 import unicodedata
+from collections.abc import Iterable
 from datetime import datetime
 
 from quorra.ledger.change import Entry, Origin
@@ -42,11 +43,9 @@ def stamp(when: datetime) -> str:
     return f"{int(when.timestamp())} {when.strftime('%z')[:5] or '+0000'}"
 
 
-def commit(tree: str, parent: str | None, author: str, when: str, message: str) -> bytes:
+def commit(tree: str, parents: Iterable[str | None], author: str, when: str, message: str) -> bytes:
     """Writes a commit object; Quorra is always its committer, never signed."""
-    lines = [f"tree {tree}"]
-    if parent:
-        lines.append(f"parent {parent}")
+    lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents if parent)]
     lines += [f"author {author} {when}", f"committer {identity(ASSISTANT)} {when}", "", message]
     return "\n".join(lines).encode("utf-8", "surrogateescape")
 

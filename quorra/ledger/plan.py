@@ -1,12 +1,13 @@
 """What a change or an adoption would do to the branch, the disk and the index; nothing is written here but blobs."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
 from quorra.ledger.change import ChangeSet, Edit, Hand, Origin, Refused, Stale
+from quorra.ledger.joint import Joint
 from quorra.ledger.journal import Draft, Touch
 from quorra.ledger.message import ASSISTANT, compose, identity, stamp
 from quorra.ledger.plumbing.attributes import sentence
@@ -93,6 +94,40 @@ class Planner:
             self._draft(identity(ASSISTANT), change.subject, change.origin, written)
         return None
 
+    def merge(self, joint: Joint, subject: str, origin: Origin) -> Refused | Stale | None:
+        """Plans to move on to another history, or to join it with this one; nothing on disk may differ from HEAD."""
+        if self.head != joint.ours:
+            return Stale("", "The branch moved while the other history was being looked at.")
+        self._unfiltered(list(joint.changes))
+        written: dict[str, Row | None] = {}
+        for path, (old, new) in joint.changes.items():
+            if new and not new.regular:
+                return Refused("path", f"{path} is not a regular file there.", path)
+            self.modes[path] = new.mode if new else ""
+            place = self.look(path)
+            edit = Edit(path, self._coming(place, new) if new else None, old.id if old else None)
+            stopped = self._edit(edit, place, {}, written)
+            if stopped is not None:
+                return stopped
+        if joint.forward:
+            self.work.onto = joint.theirs
+        else:
+            draft = Draft(identity(ASSISTANT), compose(subject, origin), written, joint.theirs)
+            self.work.drafts.append(draft)
+        return None
+
+    def _coming(self, place: Standing, new: Row) -> bytes:
+        """Gives what a file shall hold on disk: the blob, with the line endings that the file has now."""
+        if place.seen and place.head and place.raw != place.head.id:
+            return self.repo.git.run("cat-file", "--filters", f"--path={place.path}", new.id)
+        ((_, content),) = self.repo.reader.contents([new.id])
+        return content
+
+    def edited(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Gives those of some paths that hold something else on disk than at HEAD."""
+        places = map(self.look, paths)
+        return tuple(at.path for at in places if self._clean(at) != (at.head.id if at.head else None))
+
     def _edit(
         self, edit: Edit, place: Standing, adopted: dict[str, Row | None], written: dict[str, Row | None]
     ) -> Refused | Stale | None:
@@ -150,6 +185,8 @@ class Planner:
         return self.repo.git.run(*words, stdin=content).decode().strip()
 
     def _mode(self, place: Standing) -> str:
+        if place.path in self.modes:
+            return self.modes[place.path]
         if place.head:
             return place.head.mode
         return "100755" if place.seen and place.seen.stat.st_mode & 0o100 else "100644"

@@ -32,7 +32,10 @@ KEPT = "kept edit"
 
 @dataclass(slots=True)
 class Work:
-    """What one turn will do: commits to make, files to change, index rows to set."""
+    """What one turn will do: commits to make, files to change, index rows to set.
+
+    ``onto`` is a commit that the branch moves on to instead of new ones.
+    """
 
     branch: str
     head: str | None
@@ -43,6 +46,7 @@ class Work:
     contents: dict[str, bytes] = field(default_factory=dict)
     like: dict[str, os.stat_result] = field(default_factory=dict)
     rows: dict[str, tuple[Row | None, Row | None]] = field(default_factory=dict)
+    onto: str = ""
 
     @property
     def young(self) -> int:
@@ -67,7 +71,7 @@ class Publisher:
     def publish(self, work: Work) -> Outcome:
         """Makes the commits, or leaves everything as it was and says why."""
         disk = self.repo.disk
-        made = self.chain(work.head, work.drafts, work.when)
+        made = work.onto or self.chain(work.head, work.drafts, work.when)
         stats = {
             touch.path: disk.stage(touch.temp, work.contents[touch.temp], work.like.get(touch.path))
             for touch in work.touches
@@ -103,7 +107,8 @@ class Publisher:
         tree, parent = self.repo.tree_of(head), head
         for draft in drafts:
             tree = objects.graft(tree, draft.rows)
-            parent = objects.write(commit(tree, parent, draft.author, when, draft.message), "commit")
+            parents = (parent, draft.joins)
+            parent = objects.write(commit(tree, parents, draft.author, when, draft.message), "commit")
             self.repo.know(parent, tree)
         assert parent is not None
         return parent
@@ -149,6 +154,8 @@ class Publisher:
         rows: dict[str, tuple[Row, os.stat_result | None] | None] = {}
         for path, pair in journal.rows.items():
             source, target = pair if forward else pair[::-1]
+            if target and target.mode != (source.mode if source else "100644"):
+                self.repo.disk.runnable(path, target.mode == "100755")
             if index.row(path) == source and (source != target or path in stats):
                 rows[path] = (target, self._stat(path, stats.get(path))) if target else None
         if rows:
@@ -197,7 +204,7 @@ class Publisher:
 
     def _rebuild(self, journal: Journal, head: str | None) -> Journal | None:
         """Puts the commits on top of a branch that moved, where none of their paths did."""
-        if self.repo.branch() != journal.branch:
+        if not journal.drafts or self.repo.branch() != journal.branch:
             return None
         objects, old, new = self.repo.objects, self.repo.tree_of(journal.head), self.repo.tree_of(head)
         if any(objects.row(old, path) != objects.row(new, path) for path in journal.rows):
@@ -310,7 +317,7 @@ class Publisher:
             self.repo.disk.mend(touch.temp)
         head = self.repo.head()
         if head is not None and self._stands(journal, head):
-            self._rescue(journal, stands=self._inside(journal.commit, head))
+            self._rescue(journal, stands=self.repo.inside(journal.commit, head))
             self.finish(journal)
             return
         if head != journal.head:
@@ -337,12 +344,9 @@ class Publisher:
         if head == journal.head:
             return False
         rows, tree = self.repo.objects, self.repo.tree_of(head)
-        return self._inside(journal.commit, head) or all(
+        return self.repo.inside(journal.commit, head) or all(
             rows.row(tree, path) == new for path, (_, new) in journal.rows.items()
         )
-
-    def _inside(self, commit: str, head: str) -> bool:
-        return commit == head or self.repo.git.run("rev-list", "--max-count=1", commit, f"^{head}") == b""
 
     def _forward(self, journal: Journal) -> bool:
         """Changes the files that are still as they were, if all of them are either that or done."""

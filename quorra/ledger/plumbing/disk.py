@@ -147,6 +147,18 @@ class Disk:
         except (OSError, Blocked):
             return None
 
+    def runnable(self, path: str, yes: bool) -> None:
+        """Lets a file be run as a program by whoever may read it, or by nobody."""
+        with suppress(OSError, Blocked), self.folder(path) as (at, name):
+            file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
+            try:
+                mode = stat.S_IMODE(os.fstat(file).st_mode)
+                wanted = mode | (mode & 0o444) >> 2 if yes else mode & ~0o111
+                if wanted != mode:
+                    os.fchmod(file, wanted)
+            finally:
+                os.close(file)
+
     def stage(self, temp: str, content: bytes, like: os.stat_result | None) -> os.stat_result:
         """Writes a temporary on the tray with the mode, and where allowed the owner, of the file it will replace."""
         out = os.open(f"{self.tray}/{temp}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)

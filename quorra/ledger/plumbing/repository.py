@@ -109,6 +109,10 @@ class Repository:
                 del self._trees[next(iter(self._trees))]
             self._trees[commit] = tree
 
+    def inside(self, commit: str, head: str) -> bool:
+        """Tells whether a commit is in the history of another."""
+        return commit == head or self.git.run("rev-list", "--max-count=1", commit, f"^{head}") == b""
+
     def settled(self) -> str:
         """Gives the branch; raises Blocked on a detached HEAD or in the middle of a merge or the like."""
         for name, what in UNDERWAY.items():

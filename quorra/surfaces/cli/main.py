@@ -26,6 +26,7 @@ VERBS = {
     "links": ("note", "Show what a note links to and what links to it."),
     "log": ("note", "Show the history with authors and reasons."),
     "undo": ("review", "Take a commit back."),
+    "remote": ("remote", "Pull from and push to other people's git."),
     "evals": ("evals", "Measure how well Quorra finds and answers."),
     "serve": ("serve", "Start the service on this machine."),
     "keys": ("serve", "Create, list and revoke API keys."),

@@ -27,6 +27,7 @@ EXITS: Mapping[str, int] = {
     "generation_failed": AWAY,
     "index_busy": AWAY,
     "model_away": AWAY,
+    "remote_away": AWAY,
     "service_away": AWAY,
     "usage": USAGE,
 }

@@ -9,7 +9,7 @@ import rich_click as click
 
 from quorra.errors import QuorraError
 from quorra.surfaces import fields
-from quorra.surfaces.cli.verb import AWAY, DONE, FAILED, Call, Result, counted, named, verb
+from quorra.surfaces.cli.verb import DONE, EXITS, FAILED, Call, Result, counted, named, verb
 
 if TYPE_CHECKING:
     from quorra.access.documenting import Draft
@@ -118,7 +118,7 @@ def written(done: "Written") -> Result:
     if len(done.issues) > SHOWN:
         lines.append(f"  and {len(done.issues) - SHOWN} more; see them with: quorra check")
     good = done.outcome in ("applied", "parked", "planned", "declined")
-    return Result(fields.written(done), "\n".join(lines), AWAY if done.code == "busy" else DONE if good else FAILED)
+    return Result(fields.written(done), "\n".join(lines), DONE if good else EXITS.get(done.code or "", FAILED))
 
 
 @click.command()

@@ -1,0 +1,163 @@
+"""Pulling from other people's git: their commits joined with ours, what both sides changed parked for a person."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from quorra.access import merging
+from quorra.access.planned import Written, told
+from quorra.access.proposals import Proposals
+from quorra.ledger.change import Applied, Origin, Outcome, Refused, Stale
+from quorra.ledger.joint import Clash, Joint, binary
+from quorra.ledger.remote import Remote
+from quorra.ledger.snapshot import hidden
+from quorra.settings import FILE
+from quorra.vault.texts import Texts
+
+TRIES = 5
+# These decide where texts are sent and what git runs on them, so that they are taken over only by a hand.
+CLOSED = (FILE, ".gitattributes", ".gitmodules")
+ADOPTED = Origin("owner", "disk", "a hand edit, committed as it was before a pull of the same file")
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What became of a pull.
+
+    ``done`` is its outcome, ``commits`` counts what came and ``files`` those it
+    changed here. ``proposals`` hold their version of what both sides changed;
+    in ``kept`` they removed what was changed here, and it stays.
+    """
+
+    done: Written
+    source: str = ""
+    commits: int = 0
+    files: int = 0
+    proposals: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """One pull on one home."""
+
+    texts: Texts
+    proposals: Proposals
+    origin: Origin
+    now: datetime
+    parked: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+    def run(self) -> Pulled:
+        """Fetches and joins; nothing here is changed where that can't be done whole."""
+        ledger = self.texts.ledger
+        source = ledger.remote()
+        if isinstance(source, Refused):
+            return Pulled(told(source))
+        tip = ledger.fetch(source)
+        if isinstance(tip, Refused):
+            return Pulled(told(tip), str(source))
+        if tip is None:
+            reason = f"{source.name} has no branch {source.branch} yet."
+            helps = "Make it with: quorra remote push"
+            return Pulled(Written("applied", commit=ledger.head(), reason=reason, next=helps), str(source))
+        commits = ledger.behind(ledger.head(), tip)
+        done: Outcome = Stale("", "Files or branch went on changing meanwhile.")
+        files = 0
+        for _ in range(TRIES):
+            joint = ledger.join(tip)
+            if isinstance(joint, Refused):
+                return Pulled(told(joint), str(source))
+            files = len(joint.changes)
+            done = self._barred(joint, source) or self._adopted(joint) or self._joined(joint, source)
+            if not isinstance(done, Stale):
+                break
+        return Pulled(told(done), str(source), commits, files, tuple(self.parked), tuple(self.kept))
+
+    def _public(self, path: str) -> str | None:
+        return None if hidden(path) else self.texts.settings.public(path)
+
+    def _barred(self, joint: Joint, source: Remote) -> Refused | None:
+        """Refuses what only a person may take over."""
+        for path in joint.changes:
+            if path.rpartition("/")[2] in CLOSED:
+                reason = f"{source} changes {path}, which decides what is sent where and what git runs."
+                helps = (
+                    f"Look at it with git diff HEAD...{source} -- {path}, then take it over with git merge {source}."
+                )
+                return Refused("closed", reason, path, helps)
+        clashing = [clash.path for clash in joint.clashes if self._public(clash.path) is None]
+        if clashing:
+            reason = f"Both sides changed {', '.join(clashing)}, which is neither a note nor a fact."
+            return Refused("conflict", reason, clashing[0], f"Merge it with: git merge {source}")
+        edited = [path for path in joint.edited if self._public(path) is None]
+        if edited:
+            reason = f"{', '.join(edited)} would be changed by {source} and differs here from what was committed."
+            return Refused("dirty", reason, edited[0], "Commit it with git or put it elsewhere, then pull again.")
+        return None
+
+    def _adopted(self, joint: Joint) -> Outcome | None:
+        """Commits the hand edits that are in the way, as the person's own; stale then, as the branch has moved."""
+        if not joint.edited:
+            return None
+        done = self.texts.ledger.adopt([*joint.edited, *self._renamed(joint)], ADOPTED)
+        if isinstance(done, Applied):
+            return None if done.commit == joint.ours else Stale("", "The hand edits are taken in first.")
+        return done
+
+    def _renamed(self, joint: Joint) -> Sequence[str]:
+        """Gives the new files where one is gone from disk: it may be among them under another name."""
+        ledger = self.texts.ledger
+        if all(ledger.on_disk(path) is not None for path in joint.edited):
+            return ()
+        known = ledger.tree(joint.ours)
+        return [path for path, blob in ledger.snapshot().dirty.items() if blob and path not in known]
+
+    def _joined(self, joint: Joint, source: Remote) -> Outcome:
+        """Parks their side of what clashes, then joins; a crash in between leaves a proposal too many, not too few."""
+        self.parked.clear()
+        self.kept.clear()
+        for clash in joint.clashes:
+            refused = self._park(clash, joint, source)
+            if refused is not None:
+                return refused
+        return self.texts.ledger.merge(joint, f"Merge {source}", self.origin)
+
+    def _park(self, clash: Clash, joint: Joint, source: Remote) -> Refused | Stale | None:
+        ledger = self.texts.ledger
+        name = self._public(clash.path)
+        assert name is not None
+        if clash.theirs is None:
+            self.kept.append(name)
+            return None
+        mark = f"{joint.theirs}:{clash.path}"
+        known = next((item for item in self.proposals.box.every() if item.payload.get("from") == mark), None)
+        if known:
+            self.parked.extend([known.id] if known.state == "draft_ready" else [])
+            return None
+        theirs = ledger.blob(clash.theirs)
+        ours, base = (ledger.blob(blob) if blob else b"" for blob in (clash.ours, clash.base))
+        if any(map(binary, (ours, base, theirs))):
+            name, base = self._beside(name, source), b""
+        kept = {**merging.payload(self.texts, name, theirs, base=base), "from": mark}
+        reason = f"both sides changed it; this is {source}'s version of commit {joint.theirs[:10]}"
+        done = self.proposals.park("merge", kept, Origin("remote", "remote", reason), self.now)
+        if done.proposal:
+            self.parked.append(done.proposal)
+        elif done.code == "nothing":
+            self.kept.append(name)
+        else:
+            return Refused(done.code or "conflict", done.reason or "", clash.path, done.next or "")
+        return None
+
+    def _beside(self, name: str, source: Remote) -> str:
+        """Names a file for their version of what can't be merged line by line."""
+        return next(path for path in _names(name, source) if self.texts.now(self.texts.settings.inside(path)) is None)
+
+
+def _names(name: str, source: Remote) -> Iterator[str]:
+    folder, slash, file = name.rpartition("/")
+    stem, dot, ending = file.rpartition(".") if "." in file else (file, "", "")
+    label = source.name.replace("/", "-")
+    for number in range(1, 1000):
+        yield f"{folder}{slash}{stem} ({label}{f' {number}' if number > 1 else ''}){dot}{ending}"

@@ -1,0 +1,156 @@
+"""Two histories put together: which files that changes here, and where both sides changed the same lines."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from quorra.ledger.plumbing.objects import Row
+from quorra.ledger.plumbing.repository import Repository
+
+# A file that they add to a folder that moved here goes along.
+WORDS = ("-c", "merge.directoryRenames=true", "merge-tree", "--write-tree", "-z", "--messages")
+PLAIN = ("CONFLICT (contents)", "CONFLICT (binary)", "CONFLICT (modify/delete)")
+Rows = Mapping[str, Row | None]
+Pair = tuple[Row | None, Row | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """One path where both sides changed the same lines, by blob id; None where a side has no such file."""
+
+    path: str
+    base: str | None
+    ours: str | None
+    theirs: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """What a merge of ``theirs`` into ``ours`` does; at a clash our side stands in full.
+
+    ``forward`` tells that nothing was committed here meanwhile, so that the
+    branch can simply move on. ``changes`` holds each path's row before and
+    after. ``edited`` names those of them that differ on disk from ``ours``.
+    """
+
+    ours: str
+    theirs: str
+    forward: bool
+    changes: Mapping[str, Pair]
+    clashes: tuple[Clash, ...] = ()
+    edited: tuple[str, ...] = ()
+
+
+def join(repo: Repository, ours: str, theirs: str) -> Joint | None:
+    """Puts two commits together without touching anything; None where they share no history."""
+    base = repo.git.run("merge-base", ours, theirs, good=(0, 1)).decode().strip()
+    if not base:
+        return None
+    if base in (ours, theirs):
+        goal = repo.tree_of(theirs if base == ours else ours)
+        return Joint(ours, theirs, True, _changes(repo, repo.tree_of(ours), goal))
+    told = repo.git.run(*WORDS, ours, theirs, good=(0, 1)).split(b"\0")
+    stages, plain = _told(told)
+    if not plain:
+        rows, clashes = _by_path(repo, *map(repo.tree_of, (base, ours, theirs)))
+        return Joint(ours, theirs, False, _paired(repo, ours, rows), clashes)
+    kept = {path: sides.get(2) for path, sides in stages.items()}
+    goal = repo.objects.graft(told[0].decode(), kept)
+    clashes = tuple(_clash(path, *(sides.get(stage) for stage in (1, 2, 3))) for path, sides in stages.items())
+    return Joint(ours, theirs, False, _changes(repo, repo.tree_of(ours), goal), clashes)
+
+
+def _told(told: list[bytes]) -> tuple[dict[str, dict[int, Row]], bool]:
+    """Reads what git says of conflicts: their paths' stages, and whether each is at one path alone."""
+    stages: dict[str, dict[int, Row]] = {}
+    at = 1
+    while at < len(told) and told[at]:
+        head, _, name = told[at].partition(b"\t")
+        mode, ident, stage = head.decode().split(" ")
+        stages.setdefault(os.fsdecode(name), {})[int(stage)] = Row(mode, ident)
+        at += 1
+    at, plain = at + 1, True
+    while at < len(told) and told[at]:
+        at += 1 + int(told[at])
+        kind = told[at].decode()
+        plain = plain and (kind in PLAIN or not kind.startswith("CONFLICT"))
+        at += 2
+    return stages, plain
+
+
+def _clash(path: str, base: Row | None, ours: Row | None, theirs: Row | None) -> Clash:
+    return Clash(path, *(row.id if row else None for row in (base, ours, theirs)))
+
+
+def _changes(repo: Repository, old: str | None, new: str | None) -> dict[str, Pair]:
+    return {path: (repo.objects.row(old, path), row) for path, row in _rows(repo, old, new).items()}
+
+
+def _paired(repo: Repository, ours: str, rows: Rows) -> dict[str, Pair]:
+    tree = repo.tree_of(ours)
+    pairs = {path: (repo.objects.row(tree, path), row) for path, row in rows.items()}
+    return {path: pair for path, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _rows(repo: Repository, old: str | None, new: str | None) -> dict[str, Row | None]:
+    """Gives every path that differs between two trees with its row in the new one."""
+    if old is None or new is None or old == new:
+        return {}
+    found = repo.differ.changes(old, new)
+    return {os.fsdecode(name): Row(mode, ident) if mode.strip("0") else None for mode, ident, name in found}
+
+
+def _by_path(
+    repo: Repository, base: str | None, ours: str | None, theirs: str | None
+) -> tuple[dict[str, Row | None], tuple[Clash, ...]]:
+    """Merges path by path and follows no rename, where the two sides' renames meet; gives the rows that change."""
+    mine, rows = _rows(repo, base, ours), {}
+    clashes: list[Clash] = []
+    for path, theirs_row in _rows(repo, base, theirs).items():
+        if path not in mine:
+            rows[path] = theirs_row
+            continue
+        before, row = repo.objects.row(base, path), mine[path]
+        if row == theirs_row:
+            continue
+        merged = _merged(repo, before, row, theirs_row)
+        if merged:
+            rows[path] = merged
+        else:
+            clashes.append(_clash(path, before, row, theirs_row))
+    return rows, tuple(clashes)
+
+
+def _merged(repo: Repository, base: Row | None, ours: Row | None, theirs: Row | None) -> Row | None:
+    """Merges one file, None where both sides changed the same lines or it is no text on all three."""
+    if not (base and ours and theirs and base.regular and ours.regular and theirs.regular):
+        return None
+    texts = [content for _, content in repo.reader.contents([ours.id, base.id, theirs.id])]
+    merged = three_way(repo, *texts)
+    return Row(theirs.mode if ours.mode == base.mode else ours.mode, repo.objects.write(merged)) if merged else None
+
+
+def three_way(repo: Repository, ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
+    """Merges three versions of a text, None where both sides changed the same lines or one is binary."""
+    if any(map(binary, (ours, base, theirs))):
+        return None
+    with TemporaryDirectory(dir=repo.own) as folder:
+        files = spread(Path(folder), (ours, base, theirs))
+        # Taken from either side, a conflict's lines differ; where there is none, both say the same.
+        mine, other = (repo.git.run("merge-file", side, "--stdout", *files) for side in ("--ours", "--theirs"))
+    return mine if mine == other else None
+
+
+def spread(folder: Path, versions: Sequence[bytes]) -> list[str]:
+    """Writes our text, the base and theirs into files of a folder and gives their names."""
+    files = [folder / name for name in ("ours", "base", "theirs")]
+    for file, content in zip(files, versions, strict=True):
+        file.write_bytes(content)
+    return list(map(str, files))
+
+
+def binary(content: bytes) -> bool:
+    """Tells whether git takes a content for no text."""
+    return b"\0" in content[:8000]

@@ -1,0 +1,58 @@
+"""Other people's git on the command line: pull and push."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from quorra.surfaces.cli.verb import Call, Result, counted, verb
+from quorra.surfaces.cli.verbs.note import written
+
+if TYPE_CHECKING:
+    from quorra.access.pulling import Pulled
+
+
+@click.group(cls=click.RichGroup)
+def remote() -> None:
+    """Share the home through a git remote: pull what others did, push what is here."""
+
+
+@remote.command()
+@verb
+def pull(call: Call) -> Result:
+    """Take in what others committed; where both sides changed the same lines, theirs waits in the inbox."""
+    with call.open() as home:
+        call.owns("The remote")
+        done = home.pull(principal=call.principal, surface="cli")
+    told = written(done.done)
+    more = {"proposals": list(done.proposals), "kept": list(done.kept), "commits": done.commits, "files": done.files}
+    return replace(told, fields={**told.fields, **more}, text="\n".join([told.text, *_came(done)]))
+
+
+@remote.command()
+@verb
+def push(call: Call) -> Result:
+    """Send what is committed here; nothing at the remote is ever overwritten."""
+    with call.open() as home:
+        call.owns("The remote")
+        told = written(home.push(principal=call.principal))
+        waiting = len(home.ledger.snapshot().dirty)
+    if told.exit or not waiting:
+        return told
+    return replace(
+        told, text=f"{told.text}\n{counted(waiting, 'file is', 'files are')} in no commit yet and stayed here."
+    )
+
+
+def _came(done: "Pulled") -> list[str]:
+    """Says what a pull brought, and what is left to look at."""
+    if done.done.outcome != "applied" or done.done.reason:
+        return []
+    if not done.commits:
+        return [f"  nothing new at {done.source}"]
+    lines = [f"  {counted(done.commits, 'commit')} from {done.source}, {counted(done.files, 'file')} changed here"]
+    if done.proposals:
+        waits = counted(len(done.proposals), "version of theirs waits", "versions of theirs wait")
+        lines.append(f"  both sides changed the same lines; yours stand, and {waits}: quorra review list")
+    lines += [f"  {path}: they removed what was changed here; it stays" for path in done.kept]
+    return lines
