@@ -27,6 +27,7 @@ VERBS = {
     "log": ("note", "Show the history with authors and reasons."),
     "undo": ("review", "Take a commit back."),
     "remote": ("remote", "Pull from and push to other people's git."),
+    "watch": ("watch", "Commit what is edited by hand."),
     "evals": ("evals", "Measure how well Quorra finds and answers."),
     "serve": ("serve", "Start the service on this machine."),
     "keys": ("serve", "Create, list and revoke API keys."),

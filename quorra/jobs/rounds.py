@@ -1,0 +1,261 @@
+"""One look at what hands did to the files: what has settled is committed as theirs, the rest is told of."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from quorra.access import gate, hands, merging
+from quorra.access.window import Window
+from quorra.home import Home
+from quorra.ledger.change import Applied, Hand, Origin, Refused, Snapshot, Stale
+from quorra.state.inbox import Item
+from quorra.vault import links, strays
+from quorra.vault.library import Dangling
+from quorra.vault.links import Names
+from quorra.vault.strays import Copy
+from quorra.vault.texts import is_note
+
+SURFACE = "watch"
+REASON = "a hand edit, committed as it was once the files were quiet"
+_AGAIN = 300.0
+_DECIDED = ("draft_ready", "approved", "failed", "declined", "cancelled", "expired")
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """Hand edits of one author that became one commit."""
+
+    commit: str
+    paths: tuple[str, ...]
+    author: str
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A file, or with an empty path all of them, that was left as it is, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A conflicted copy of a file; ``proposal`` waits in the inbox to merge it, None where there is none to make."""
+
+    path: str
+    copy: str
+    proposal: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a look found; ``again`` tells in how many seconds there will be more to do, None where all is done."""
+
+    adopted: tuple[Adopted, ...] = ()
+    left: tuple[Left, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    dangling: tuple[Dangling, ...] = ()
+    again: float | None = None
+
+    @property
+    def told(self) -> bool:
+        """Tells whether there is anything to tell of."""
+        return bool(self.adopted or self.left or self.conflicts or self.dangling)
+
+
+@dataclass(slots=True)
+class _Work:
+    """What one look has gathered so far."""
+
+    snapshot: Snapshot
+    adopted: list[Adopted] = field(default_factory=list)
+    left: list[Left] = field(default_factory=list)
+    gone: set[str] = field(default_factory=set)
+    again: float | None = None
+
+
+class Rounds:
+    """Looks at one home; what was told of once is not told of again while it stays so.
+
+    ``quiet`` is in seconds; ``clock`` counts them from anywhere.
+    """
+
+    def __init__(self, home: Home, quiet: float, clock: Callable[[], float]) -> None:
+        self.home = home
+        self.quiet = quiet
+        self.clock = clock
+        self._left: set[Left] = set()
+        self._copies: set[tuple[str, str]] = set()
+        self._stuck: dict[str, tuple[str | None, str, float]] = {}
+
+    def look(self, late: bool = False) -> Round:
+        """Adopts hand edits if all have been quiet; ``late`` no longer waits, except for a text that was just emptied.
+
+        Raises QuorraError and OSError.
+        """
+        texts = self.home.texts
+        snapshot = texts.standing()
+        copies = texts.copies(snapshot)
+        edited = {path: blob for path, blob in snapshot.dirty.items() if path not in copies and self._ours(path)}
+        fresh = [path for path in copies if (path, snapshot.dirty.get(path) or "") not in self._copies]
+        ages = _Ages(self.home)
+        young = [path for path in (*edited, *fresh) if ages.of(path) < self.quiet]
+        if young and not late:
+            return Round(again=self.quiet - min(map(ages.of, young)))
+        emptied = self._emptied([path for path in young if path in edited], snapshot)
+        work = _Work(snapshot, again=self.quiet if emptied else None)
+        self._adopt({path: blob for path, blob in edited.items() if path not in emptied}, work)
+        kept = self.home.proposals.box.every() if fresh else ()
+        conflicts = tuple(self._conflict(path, copies[path], kept) for path in sorted(fresh))
+        self._copies |= {(path, snapshot.dirty.get(path) or "") for path in fresh}
+        return self._told(work, conflicts)
+
+    def _ours(self, path: str) -> bool:
+        return not strays.passing(path) and self.home.settings.public(path) is not None
+
+    def _emptied(self, young: Iterable[str], snapshot: Snapshot) -> set[str]:
+        """Gives the files that hold nothing just now but held text before: more may be on its way."""
+        nothing, head = self.home.ledger.id_of(b""), snapshot.head
+        empty = [path for path in young if snapshot.dirty[path] == nothing]
+        return {path for path in empty if head and self.home.ledger.at(head, path)}
+
+    def _adopt(self, edited: Mapping[str, str | None], work: _Work) -> None:
+        """Commits what is edited, one commit an author, except what has to be left."""
+        paths = self._free(edited, work)
+        if not paths:
+            return
+        whose = self._whose(paths, work.snapshot)
+        origin = Origin(hands.UNKNOWN, SURFACE, REASON, hands=whose)
+        groups: dict[tuple[str, tuple[str, str]], list[str]] = {}
+        for path in paths:
+            groups.setdefault((whose[path].principal, whose[path].author), []).append(path)
+        for (_, author), some in sorted(groups.items()):
+            self._commit(some, edited, author[0], origin, work)
+
+    def _free(self, edited: Mapping[str, str | None], work: _Work) -> list[str]:
+        """Gives what may be adopted: neither staged nor refused a while ago."""
+        if not edited:
+            return []
+        staged, now, free = self._staged(work.snapshot), self.clock(), []
+        self._stuck = {path: why for path, why in self._stuck.items() if path in edited}
+        for path, blob in edited.items():
+            known = self._stuck.get(path)
+            if path in staged:
+                work.left.append(Left(self._name(path), "it has changes staged for a commit of your own"))
+            elif known and known[0] == blob and known[2] > now:
+                work.left.append(Left(self._name(path), known[1]))
+            else:
+                free.append(path)
+        return free
+
+    def _staged(self, snapshot: Snapshot) -> set[str]:
+        if snapshot.head is None:
+            return set()
+        words = ("diff-index", "--cached", "--name-only", "--no-renames", "-z", snapshot.head, "--")
+        return {os.fsdecode(name) for name in self.home.ledger.git(*words).split(b"\0")[:-1]}
+
+    def _whose(self, paths: Iterable[str], snapshot: Snapshot) -> dict[str, Hand]:
+        """Tells whose the edits are; a file that went and came elsewhere with the same text was moved by one hand."""
+        found = hands.whose(self.home.settings, paths)
+        came = {blob: path for path in found if (blob := snapshot.dirty[path])}
+        gone = [path for path in found if snapshot.dirty[path] is None]
+        if came and gone and snapshot.head:
+            tree = self.home.ledger.tree(snapshot.head)
+            for path in gone:
+                mover = found.get(came.get(tree.get(path, ""), ""))
+                if mover:
+                    found[path] = replace(mover, file=found[path].file)
+        return found
+
+    def _commit(
+        self, paths: list[str], edited: Mapping[str, str | None], author: str, origin: Origin, work: _Work
+    ) -> None:
+        """Commits one author's edits; a file that stands in the way is left, and the others tried again."""
+        while paths:
+            match gate.adopt(paths, origin, self.home.texts):
+                case Applied(commit):
+                    touched = set(self.home.ledger.touched(commit)) & set(paths)
+                    names = tuple(sorted(map(self._name, touched)))
+                    if names:
+                        work.adopted.append(Adopted(commit, names, author))
+                        work.gone |= {path for path in touched if edited[path] is None}
+                    return
+                case Refused(_, reason, path) if path in paths:
+                    self._stuck[path] = (edited[path], reason, self.clock() + _AGAIN)
+                    work.left.append(Left(self._name(path), reason))
+                    paths = [each for each in paths if each != path]
+                case Refused(_, reason):
+                    work.left.append(Left("", reason))
+                    work.again = max(self.quiet, 1.0)
+                    return
+                case Stale():
+                    work.again = self.quiet
+                    return
+
+    def _conflict(self, path: str, copy: Copy, kept: Sequence[Item]) -> Conflict:
+        """Parks the merge of a conflicted copy into its note, unless that was done for the same text before."""
+        note, name = self._name(copy.of), self._name(path)
+        now = self.home.texts.now(path)
+        if now is None or not is_note(note):
+            return Conflict(note, name, None)
+        payload = merging.payload(self.home.texts, note, now[1], copy=name)
+        for item in (each for each in kept if each.payload.get("copy") == name):
+            if item.payload["theirs"] == payload["theirs"] and item.state in _DECIDED:
+                return Conflict(note, name, item.id if item.state == "draft_ready" else None)
+            if item.state == "draft_ready":
+                self.home.proposals.box.move(item.id, "draft_ready", "cancelled", self.home.ledger.clock())
+        hand = hands.whose(self.home.settings, [path])[path]
+        origin = Origin(hand.principal, SURFACE, f"Merge the conflicted copy that {copy.kind} left of {note}")
+        parked = self.home.proposals.park("merge", payload, origin, self.home.ledger.clock())
+        return Conflict(note, name, parked.proposal)
+
+    def _dangling(self, work: _Work) -> tuple[Dangling, ...]:
+        """Gives the links that lead nowhere since files were removed by hand."""
+        texts, head = self.home.texts, work.snapshot.head
+        gone = {self._name(path) for path in work.gone}
+        if not gone or head is None:
+            return ()
+        graph = self.home.graph()
+        after = Names(graph.files)
+        before = Names({*graph.files, *filter(None, map(self.home.settings.public, texts.tree(head)))})
+        lost: dict[str, set[str]] = {}
+        for note, held in graph.links.items():
+            for link in held:
+                if links.resolve(link, note, after) is None and links.resolve(link, note, before) in gone:
+                    lost.setdefault(note, set()).add(link.target)
+        if not lost:
+            return ()
+        checked = self.home.library.check(sorted(lost), Window(None))
+        return tuple(each for each in checked.dangling if each.target in lost[each.path])
+
+    def _told(self, work: _Work, conflicts: tuple[Conflict, ...]) -> Round:
+        fresh = tuple(each for each in work.left if each not in self._left)
+        self._left = set(work.left)
+        return Round(tuple(work.adopted), fresh, conflicts, self._dangling(work), work.again)
+
+    def _name(self, path: str) -> str:
+        return self.home.settings.public(path) or path
+
+
+class _Ages:
+    """For how many seconds files have been as they are, by the stamps that the file system gave them."""
+
+    def __init__(self, home: Home) -> None:
+        self.root = home.settings.home
+        self.now = home.ledger.clock().timestamp()
+        self._seen: dict[Path, float] = {}
+
+    def of(self, path: str) -> float:
+        """Gives the least age of a file and of the folders on the way to it, one of which may have been moved."""
+        file = self.root / path
+        folders = [folder for folder in file.parents if folder.is_relative_to(self.root)]
+        return min(map(self._age, (file, *folders)))
+
+    def _age(self, file: Path) -> float:
+        if file not in self._seen:
+            try:
+                self._seen[file] = self.now - file.lstat().st_ctime
+            except OSError:
+                self._seen[file] = float("inf")
+        return self._seen[file]

@@ -1,0 +1,80 @@
+"""The verb that takes in hand edits as they happen: watch."""
+
+import signal
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from quorra.surfaces.cli.verb import Call, Result, counted, verb
+
+if TYPE_CHECKING:
+    from quorra.home import Home
+    from quorra.jobs.rounds import Round
+    from quorra.jobs.watch import Watcher
+
+_LOOK = 0.2
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Take in what is there once it has been quiet, and stop.")
+@verb
+def watch(call: Call, once: bool) -> Result:
+    """Commit what is edited by hand, each time the files have been quiet for a while."""
+    with call.open() as home:
+        call.owns("Taking in hand edits")
+        return _once(home) if once else _always(call, home)
+
+
+def _once(home: "Home") -> Result:
+    from quorra.jobs.watch import Watcher
+
+    found = Watcher(home, lambda _: None, lambda _: None).once()
+    fields = {name: value for name, value in asdict(found).items() if name != "again"}
+    return Result(fields, "\n".join(lines(found)) or "No hand edits.")
+
+
+def _always(call: Call, home: "Home") -> Result:
+    from quorra.jobs.watch import Watcher
+
+    totals = {"commits": 0, "files": 0, "conflicts": 0}
+
+    def tell(found: "Round") -> None:
+        totals["commits"] += len(found.adopted)
+        totals["files"] += sum(len(each.paths) for each in found.adopted)
+        totals["conflicts"] += len(found.conflicts)
+        for line in lines(found):
+            call.say(line)
+
+    call.say(f"Quorra watches {home.settings.home}. End it with Ctrl-C.")
+    _run(Watcher(home, tell, call.say))
+    return Result(totals, "")
+
+
+def _run(watcher: "Watcher") -> None:
+    """Watches beside this thread, which only hears signals: it could not wake itself up from one."""
+    asked: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: asked.append(number))
+    with ThreadPoolExecutor(1, "quorra-watch") as pool:
+        running = pool.submit(watcher.run)
+        while not running.done():
+            wait([running], _LOOK)
+            if asked:
+                watcher.stop()
+        running.result()
+
+
+def lines(found: "Round") -> list[str]:
+    """Says what a round found."""
+    told = [f"{each.commit[:10]}  {_what(each.paths)} by {each.author}" for each in found.adopted]
+    told += [f"{each.path or 'Hand edits'} left alone: {each.reason.removesuffix('.')}." for each in found.left]
+    for each in found.conflicts:
+        helps = f" To merge it: quorra review show {each.proposal}" if each.proposal else ""
+        told.append(f"{each.copy} is a conflicted copy of {each.path}.{helps}")
+    return told + [f"{each.path}:{each.line} links to {each.target}, which is gone." for each in found.dangling]
+
+
+def _what(paths: tuple[str, ...]) -> str:
+    return f"Direct edit of {paths[0]}" if len(paths) == 1 else f"Direct edit of {counted(len(paths), 'file')}"
