@@ -46,7 +46,10 @@ class Writer:
 
     def load(self) -> None:
         """Loads the libraries that writing needs."""
+        from quorra.index.store import lance
+
         assert self.tables is not None
+        lance.lancedb()
         self._editor.open()
 
     def manifest(self) -> Manifest | None:
