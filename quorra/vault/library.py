@@ -203,10 +203,14 @@ class Library:
         return found
 
     def _parsed(self, paths: Sequence[str], places: dict[str, Place]) -> Iterator[Note]:
+        for path, raw in self._texts(paths, places):
+            yield parse.note(path, raw)
+
+    def _texts(self, paths: Sequence[str], places: dict[str, Place]) -> Iterator[tuple[str, bytes]]:
         committed = dict(self.texts.blobs({places[path].blob for path in paths if places[path].commit}))
         for path in paths:
             place = places[path]
-            yield parse.note(path, committed[place.blob] if place.commit else self.texts.read(place))
+            yield path, committed[place.blob] if place.commit else self.texts.read(place)
 
 
 def _read(texts: Texts, name: str, view: View) -> Read | None:

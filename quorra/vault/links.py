@@ -74,16 +74,18 @@ def attributes(source: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]
 class Names:
     """An index over a vault's files, built once; ``paths`` are relative to the vault, with their endings."""
 
-    __slots__ = ("_exact", "_last", "_whole")
+    __slots__ = ("_exact", "_folders", "_last", "_whole")
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._exact = frozenset(paths)
         self._whole: dict[str, str] = {}
         self._last: dict[str, list[str]] = {}
+        self._folders: set[str] = set()
         for path in sorted(self._exact):
             folded = fold(path)
             self._whole.setdefault(folded, path)
-            name = folded.rpartition("/")[2]
+            folder, _, name = folded.rpartition("/")
+            self._folders.add(folder)
             self._last.setdefault(name, []).append(path)
 
     def whole(self, path: str) -> str | None:
@@ -93,6 +95,13 @@ class Names:
                 return exact
         folded = fold(path)
         return self._whole.get(folded + ".md") or self._whole.get(folded)
+
+    def opening(self, folder: str) -> str | None:
+        """Gives the page that opens a folder."""
+        if folder and fold(folder) not in self._folders:
+            return None
+        pages = (self.whole(f"{folder}/{name}" if folder else name) for name in OPENINGS)
+        return next((page for page in pages if page), None)
 
     def tails(self, path: str) -> list[str]:
         """Gives the files whose path ends in all parts of ``path``, written with or without ``.md``."""
@@ -132,8 +141,7 @@ def _written(target: str, folder: str, names: Names) -> str | None:
     prefix = "" if path == "." else path
     if prefix and (found := names.whole(prefix)):
         return found
-    opening = (names.whole(f"{prefix}/{name}" if prefix else name) for name in OPENINGS)
-    return next((found for found in opening if found), None)
+    return names.opening(prefix)
 
 
 def _wiki(target: str, source: str, names: Names) -> tuple[str | None, bool]:

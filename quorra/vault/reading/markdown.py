@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyromark.event import Range
 
 Extent = tuple[int, int]
+Handlers = dict[str, Callable[..., None]]
 _PARSER = pyromark.Markdown(
     options=Options.ENABLE_TABLES
     | Options.ENABLE_TASKLISTS
@@ -43,12 +44,12 @@ _new = tuple.__new__
 
 def read(body: str, base: int, line: int) -> tuple[list[Heading], list[Block], list[Link]]:
     """Reads a body; ``base`` and ``line`` are its first character and line in the whole note."""
-    reader = _Reader(body, base, line)
-    reader.run()
+    reader = Reader(body, base, line)
+    reader.run(_STARTS, _ENDS)
     return reader.headings, reader.blocks, reader.links
 
 
-class _Reader:
+class Reader:
     """One pass over the events; a block is open while ``kind`` is set, and its visible text gathers in ``words``."""
 
     __slots__ = (
@@ -70,9 +71,9 @@ class _Reader:
         self.data = b"" if body.isascii() else body.encode()
         self.byte = self.character = 0
 
-    def run(self) -> None:
+    def run(self, starting: Handlers, ending: Handlers) -> None:
         """Hands every event to its handler; text, the most frequent one by far, is taken here."""
-        say, starts, ends, others = self.words.append, _STARTS.get, _ENDS.get, _OTHERS
+        say, starts, ends, others = self.words.append, starting.get, ending.get, _OTHERS
         last: Any = {"start": 0, "end": 0}
         event: Any
         for event, span in _PARSER.events_with_range(self.body):
@@ -352,40 +353,40 @@ def _fold(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-_STARTS: dict[str, Callable[[_Reader, Any, "Range", "Range"], None]] = {
-    "Paragraph": _Reader.start_paragraph,
-    "Heading": _Reader.start_heading,
-    "Item": _Reader.start_item,
-    "Link": _Reader.start_link,
-    "Image": _Reader.start_link,
-    "TableCell": _Reader.start_cell,
-    "List": _Reader.start_inner,
-    "BlockQuote": _Reader.start_quote,
-    "CodeBlock": _Reader.start_code,
-    "Table": _Reader.start_table,
-    "HtmlBlock": _Reader.start_html,
-    "FootnoteDefinition": _Reader.start_inner,
+_STARTS: Handlers = {
+    "Paragraph": Reader.start_paragraph,
+    "Heading": Reader.start_heading,
+    "Item": Reader.start_item,
+    "Link": Reader.start_link,
+    "Image": Reader.start_link,
+    "TableCell": Reader.start_cell,
+    "List": Reader.start_inner,
+    "BlockQuote": Reader.start_quote,
+    "CodeBlock": Reader.start_code,
+    "Table": Reader.start_table,
+    "HtmlBlock": Reader.start_html,
+    "FootnoteDefinition": Reader.start_inner,
 }
-_ENDS: dict[str, Callable[[_Reader, "Range", "Range"], None]] = {
-    "Paragraph": _Reader.end_paragraph,
-    "Heading": _Reader.end_heading,
-    "Item": _Reader.end_item,
-    "Link": _Reader.end_link,
-    "Image": _Reader.end_image,
-    "List": _Reader.end_inner,
-    "BlockQuote": _Reader.end_quote,
-    "CodeBlock": _Reader.end_block,
-    "Table": _Reader.end_block,
-    "TableHead": _Reader.end_row,
-    "TableRow": _Reader.end_row,
-    "HtmlBlock": _Reader.end_html,
+_ENDS: Handlers = {
+    "Paragraph": Reader.end_paragraph,
+    "Heading": Reader.end_heading,
+    "Item": Reader.end_item,
+    "Link": Reader.end_link,
+    "Image": Reader.end_image,
+    "List": Reader.end_inner,
+    "BlockQuote": Reader.end_quote,
+    "CodeBlock": Reader.end_block,
+    "Table": Reader.end_block,
+    "TableHead": Reader.end_row,
+    "TableRow": Reader.end_row,
+    "HtmlBlock": Reader.end_html,
 }
-_OTHERS: dict[str, Callable[[_Reader, Any, "Range"], None]] = {
-    "Code": _Reader.on_code,
-    "Html": _Reader.on_code,
-    "InlineHtml": _Reader.on_html,
-    "InlineMath": _Reader.on_math,
-    "DisplayMath": _Reader.on_display,
-    "FootnoteReference": _Reader.on_footnote,
-    "TaskListMarker": _Reader.on_task,
+_OTHERS: Handlers = {
+    "Code": Reader.on_code,
+    "Html": Reader.on_code,
+    "InlineHtml": Reader.on_html,
+    "InlineMath": Reader.on_math,
+    "DisplayMath": Reader.on_display,
+    "FootnoteReference": Reader.on_footnote,
+    "TaskListMarker": Reader.on_task,
 }

@@ -49,16 +49,17 @@ def reorganize(moves: Moves, graph: LinkGraph, read: Callable[[str], bytes]) -> 
         if not dead(parse.note(path, read(path))):
             return Refused("not_dead", f"{path} holds text; only a dead or empty note can be removed.", path)
     world = _World(moves, graph)
+    survey = world.survey()
     texts: dict[str, bytes] = {}
     rewritten: list[tuple[str, int]] = []
-    for path in world.suspects():
-        edited = _Edit(parse.note(path, read(path)), world).made()
+    for path in survey.suspects:
+        edited = _Edit(parse.linked(path, read(path)), world).made()
         if isinstance(edited, Refused):
             return edited
         if edited:
             texts[world.at(path)] = edited[0]
             rewritten.append((world.at(path), edited[1]))
-    return Reorganized(moves, texts, tuple(sorted(rewritten)), *world.dangling())
+    return Reorganized(moves, texts, tuple(sorted(rewritten)), survey.lost, survey.lost - survey.mended)
 
 
 def dead(note: Note) -> bool:
@@ -72,6 +73,17 @@ class Reach(NamedTuple):
     file: str | None
     firm: bool
     exact: bool
+
+
+class _Survey(NamedTuple):
+    """Notes with links that may miss their target afterwards, how many links lead nowhere, and how many of them will.
+
+    A link that leads nowhere is mended where it finds a file afterwards, and where its note goes.
+    """
+
+    suspects: list[str]
+    lost: int
+    mended: int
 
 
 class _World:
@@ -98,7 +110,7 @@ class _World:
         """Follows a link as things lie."""
         if link.kind == "autolink":
             return Reach(EXTERNAL, True, True)
-        key = link.kind in links.WIKI, link.target, posixpath.dirname(path)
+        key = link.kind in links.WIKI, link.target, path.rpartition("/")[0]
         if key not in self._known:
             self._known[key] = _reach(link, path, self.old)
         return self._known[key]
@@ -113,33 +125,28 @@ class _World:
         file, firm, exact = _reach(link, self.at(path), self.new)
         return file == wanted.file and firm >= wanted.firm and exact >= wanted.exact
 
-    def suspects(self) -> Iterator[str]:
-        """Gives the notes that hold a link which may miss its target afterwards."""
+    def survey(self) -> _Survey:
+        """Looks at every link once."""
+        suspects: dict[str, None] = {}
+        lost = mended = 0
         for path, held in self.graph.links.items():
-            if path not in self.moves.gone and any(self._suspect(link, path) for link in held):
-                yield path
+            gone, moved = path in self.moves.gone, path in self.moves.to
+            for link in held:
+                file = self.before(link, path).file
+                near = moved or _key(link.target) in self.touched
+                if file is None:
+                    lost += 1
+                    mended += gone or (near and _reach(link, self.at(path), self.new).file is not None)
+                elif near and not gone and self.misses(link, path):
+                    suspects[path] = None
+        return _Survey(list(suspects), lost, mended)
 
-    def _suspect(self, link: Link, path: str) -> bool:
-        if path not in self.moves.to and _key(link.target) not in self.touched:
+    def misses(self, link: Link, path: str) -> bool:
+        """Tells whether a link to a file would miss it if it stayed as it is spelled."""
+        wanted = self.wanted(link, path)
+        if self.before(link, path).file in _APART:
             return False
-        return self.before(link, path).file not in _APART and not self.right(link, path, self.wanted(link, path))
-
-    def dangling(self) -> tuple[int, int]:
-        """Counts the links that lead nowhere, before and after."""
-        lost = [
-            (path, link)
-            for path, held in self.graph.links.items()
-            for link in held
-            if self.before(link, path).file is None
-        ]
-        return len(lost), len(lost) - sum(self._mended(link, path) for path, link in lost)
-
-    def _mended(self, link: Link, path: str) -> bool:
-        """Tells whether a dangling link is gone with its note or finds a file afterwards."""
-        if path in self.moves.gone:
-            return True
-        near = path in self.moves.to or _key(link.target) in self.touched
-        return near and _reach(link, self.at(path), self.new).file is not None
+        return not self.right(link, path, wanted)
 
 
 class _Edit:
@@ -158,7 +165,7 @@ class _Edit:
         """
         old = self.note.links
         wanted = [self.world.wanted(link, self.note.path) for link in old]
-        wrong = [at for at, link in enumerate(old) if self._misses(link, wanted[at])]
+        wrong = [at for at, link in enumerate(old) if self.world.misses(link, self.note.path)]
         content = self.note.raw
         while wrong:
             for at in wrong:
@@ -170,15 +177,10 @@ class _Edit:
             content = edited
             if all(map(_PLAIN.fullmatch, self.chosen.values())):
                 break
-            again = parse.note(self.path, content)
+            again = parse.linked(self.path, content)
             if len(again.links) == len(old) and _broken(again) <= _broken(self.note):
                 wrong = [at for at, link in enumerate(again.links) if self._off(link, old[at], wanted[at])]
         return (content, len(self.ways)) if self.ways else None
-
-    def _misses(self, link: Link, wanted: Reach) -> bool:
-        """Tells whether a link to a file would miss it if it stayed as it is spelled."""
-        there = self.world.before(link, self.note.path).file
-        return there not in _APART and not self.world.right(link, self.note.path, wanted)
 
     def _off(self, link: Link, old: Link, wanted: Reach) -> bool:
         """Tells whether an edited link, read back, is not what it has to be; one that dangled is as it was."""
