@@ -1,6 +1,7 @@
 """Makes a folder a home: what it begins with, and what stands in the way."""
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +17,14 @@ _TOLD = """\
 [vault]
 path = {path}
 
-# In whose name a hand edit is committed.
+# The owner, as commits name them.
 [owner]
 name = {name}
 email = {email}
+
+# Whose a hand edit is, by the local user that the file belongs to: the owner's, or a member's by their folder's name.
+[authors.{uid}]
+principal = "owner"
 """
 _FACTS = "# Household\n\n<!-- One fact a line, as you would say it. -->\n"
 _EVALS = "# Suites\n\nOne folder a suite, with its questions in cases.jsonl. Run one with: quorra evals run NAME\n"
@@ -57,7 +62,8 @@ def create(folder: Path, shipped: Path, origin: Origin, *, vault: str = "vault",
     notices = tuple(_notices(folder, notes, roots))
     owner = ledgers.identity(folder) or (wanted.owner.name, wanted.owner.email)
     starts = not empty and not settled and not (folder / ".git").exists()
-    content = files(shipped, wanted, owner, notes=starts)
+    uid = folder.stat().st_uid if folder.is_dir() else os.geteuid()
+    content = files(shipped, wanted, owner, uid, notes=starts)
     done = ledgers.init(folder, content, owner, roots, origin)
     if isinstance(done, Applied):
         notes.mkdir(parents=True, exist_ok=True)
@@ -65,12 +71,12 @@ def create(folder: Path, shipped: Path, origin: Origin, *, vault: str = "vault",
     raise Unfit(f"{done.reason.rstrip('.')}. Nothing of yours was changed.", done.next)
 
 
-def files(shipped: Path, wanted: Settings, owner: tuple[str, str], *, notes: bool) -> dict[str, bytes]:
-    """Gives path and content of each file; ``notes`` adds the starter vault and its facts."""
+def files(shipped: Path, wanted: Settings, owner: tuple[str, str], uid: int, *, notes: bool) -> dict[str, bytes]:
+    """Gives path and content of each file; ``uid`` is the owner's own, ``notes`` adds the starter vault and facts."""
     root = wanted.vault_root
     found = {
         FILE: _TOLD.format(
-            path=json.dumps(wanted.vault.path), name=json.dumps(owner[0]), email=json.dumps(owner[1])
+            path=json.dumps(wanted.vault.path), name=json.dumps(owner[0]), email=json.dumps(owner[1]), uid=uid
         ).encode(),
         f"{FACTS}/household.md": _FACTS.encode(),
         "evals/README.md": _EVALS.encode(),
