@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from quorra.vault.note import MONTHS, Block, Heading, Issue, Note, Span
-from quorra.vault.reading import frontmatter, links, markdown
+from quorra.vault.reading import frontmatter, markdown
 
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _MONTHS = [name[:3].lower() for name in MONTHS]
@@ -57,7 +57,7 @@ def linked(path: str, raw: bytes) -> Note:
     """Parses a file for its links and issues: a Note with no title, headings or blocks, in half the time."""
     text, issues = _decode(raw)
     start, matter, found = _matter(text)
-    held = links.read(text[start:], start, text.count("\n", 0, start) + 1)
+    held = markdown.links(text[start:], start, text.count("\n", 0, start) + 1)
     every = matter.links + held if matter else held
     return Note(path, raw, text, start, {}, "", None, (), (), (), tuple(every), tuple(issues + found))
 

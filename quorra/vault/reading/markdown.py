@@ -44,12 +44,19 @@ _new = tuple.__new__
 
 def read(body: str, base: int, line: int) -> tuple[list[Heading], list[Block], list[Link]]:
     """Reads a body; ``base`` and ``line`` are its first character and line in the whole note."""
-    reader = Reader(body, base, line)
+    reader = _Reader(body, base, line)
     reader.run(_STARTS, _ENDS)
     return reader.headings, reader.blocks, reader.links
 
 
-class Reader:
+def links(body: str, base: int, line: int) -> list[Link]:
+    """Reads the links of a body alone, in half the time."""
+    reader = _Reader(body, base, line)
+    reader.run(_LINK_STARTS, _LINK_ENDS)
+    return reader.links
+
+
+class _Reader:
     """One pass over the events; a block is open while ``kind`` is set, and its visible text gathers in ``words``."""
 
     __slots__ = (
@@ -216,12 +223,6 @@ class Reader:
         self.quotes -= 1
         self.end_inner(span, last)
 
-    def start_code(self, _: Any, span: "Range", last: "Range") -> None:
-        self.begin("code", span, last)
-
-    def start_table(self, _: Any, span: "Range", last: "Range") -> None:
-        self.begin("table", span, last)
-
     def start_cell(self, _: Any, span: "Range", last: "Range") -> None:
         if self.words and self.words[-1] != "\n":
             self.words.append(" | ")
@@ -233,14 +234,14 @@ class Reader:
         self.close(self.at(span["end"]))
         self.end_inner(span, last)
 
-    def start_html(self, _: Any, span: "Range", last: "Range") -> None:
-        self.begin("html", span, last)
-
     def end_html(self, span: "Range", last: "Range") -> None:
         seen = uncommented("".join(self.words))
         self.words[:] = [html.unescape(_TAG.sub(" ", seen))]
-        self.attributes(self.at(span["start"]), self.at(span["end"]))
+        self.end_tags(span, last)
         self.end_block(span, last)
+
+    def end_tags(self, span: "Range", last: "Range") -> None:
+        self.attributes(self.at(span["start"]), self.at(span["end"]))
 
     # inline
 
@@ -260,9 +261,6 @@ class Reader:
             self.words.append("\n")
         elif "=" in value:
             self.attributes(self.at(span["start"]), self.at(span["end"]))
-
-    def on_footnote(self, value: str, span: "Range") -> None:
-        return
 
     def on_task(self, value: bool, span: "Range") -> None:
         self.kind = "task"
@@ -353,40 +351,46 @@ def _fold(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
+def _begins(kind: str) -> Callable[[_Reader, Any, "Range", "Range"], None]:
+    return lambda reader, _, span, last: reader.begin(kind, span, last)
+
+
 _STARTS: Handlers = {
-    "Paragraph": Reader.start_paragraph,
-    "Heading": Reader.start_heading,
-    "Item": Reader.start_item,
-    "Link": Reader.start_link,
-    "Image": Reader.start_link,
-    "TableCell": Reader.start_cell,
-    "List": Reader.start_inner,
-    "BlockQuote": Reader.start_quote,
-    "CodeBlock": Reader.start_code,
-    "Table": Reader.start_table,
-    "HtmlBlock": Reader.start_html,
-    "FootnoteDefinition": Reader.start_inner,
+    "Paragraph": _Reader.start_paragraph,
+    "Heading": _Reader.start_heading,
+    "Item": _Reader.start_item,
+    "Link": _Reader.start_link,
+    "Image": _Reader.start_link,
+    "TableCell": _Reader.start_cell,
+    "List": _Reader.start_inner,
+    "BlockQuote": _Reader.start_quote,
+    "CodeBlock": _begins("code"),
+    "Table": _begins("table"),
+    "HtmlBlock": _begins("html"),
+    "FootnoteDefinition": _Reader.start_inner,
 }
 _ENDS: Handlers = {
-    "Paragraph": Reader.end_paragraph,
-    "Heading": Reader.end_heading,
-    "Item": Reader.end_item,
-    "Link": Reader.end_link,
-    "Image": Reader.end_image,
-    "List": Reader.end_inner,
-    "BlockQuote": Reader.end_quote,
-    "CodeBlock": Reader.end_block,
-    "Table": Reader.end_block,
-    "TableHead": Reader.end_row,
-    "TableRow": Reader.end_row,
-    "HtmlBlock": Reader.end_html,
+    "Paragraph": _Reader.end_paragraph,
+    "Heading": _Reader.end_heading,
+    "Item": _Reader.end_item,
+    "Link": _Reader.end_link,
+    "Image": _Reader.end_image,
+    "List": _Reader.end_inner,
+    "BlockQuote": _Reader.end_quote,
+    "CodeBlock": _Reader.end_block,
+    "Table": _Reader.end_block,
+    "TableHead": _Reader.end_row,
+    "TableRow": _Reader.end_row,
+    "HtmlBlock": _Reader.end_html,
 }
+_LINK_STARTS: Handlers = {tag: _STARTS[tag] for tag in ("Link", "Image")}
+_LINK_ENDS: Handlers = {"Link": _Reader.end_link, "Image": _Reader.end_image, "HtmlBlock": _Reader.end_tags}
 _OTHERS: Handlers = {
-    "Code": Reader.on_code,
-    "Html": Reader.on_code,
-    "InlineHtml": Reader.on_html,
-    "InlineMath": Reader.on_math,
-    "DisplayMath": Reader.on_display,
-    "FootnoteReference": Reader.on_footnote,
-    "TaskListMarker": Reader.on_task,
+    "Code": _Reader.on_code,
+    "Html": _Reader.on_code,
+    "InlineHtml": _Reader.on_html,
+    "InlineMath": _Reader.on_math,
+    "DisplayMath": _Reader.on_display,
+    "FootnoteReference": lambda *_: None,
+    "TaskListMarker": _Reader.on_task,
 }
