@@ -112,7 +112,7 @@ class Watcher:
             found = _counted(self._rounds.look(late))
         except (QuorraError, OSError) as error:
             metrics.count("watch_failures_total", kind=type(error).__name__)
-            self._once(f"Hand edits could not be taken in: {error}")
+            self.trouble(f"Hand edits could not be taken in: {error}")
             return poll
         self._renew(hints)
         if found.told:
@@ -126,12 +126,12 @@ class Watcher:
     def _renew(self, hints: Hints) -> None:
         hints.renew()
         if hints.degraded:
-            self._once(hints.degraded)
+            self.trouble(hints.degraded)
         else:
             self._said = None
 
-    def _once(self, line: str) -> None:
-        """Says a line unless it was the last one."""
+    def trouble(self, line: str) -> None:
+        """Says what stands in the way of watching, unless that was said last."""
         if line != self._said:
             self._said = line
             metrics.count("watch_troubles_total")

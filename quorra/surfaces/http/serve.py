@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import asdict
 from ipaddress import ip_address
 from time import monotonic
 from types import FrameType
@@ -17,6 +18,8 @@ import uvicorn
 
 from quorra import metrics
 from quorra.errors import QuorraError
+from quorra.jobs.rounds import Round
+from quorra.jobs.watch import Watched, Watcher
 from quorra.surfaces.http import errors
 from quorra.surfaces.http.app import build
 from quorra.surfaces.http.auth import Auth
@@ -26,6 +29,7 @@ from quorra.surfaces.http.door import Door
 if TYPE_CHECKING:
     from quorra.home import Home
 
+log = structlog.get_logger("quorra.watch")
 PAUSE, BUDGET, PATIENCE, HOUR = 2.0, 5.0, 0.3, 3600.0
 
 
@@ -88,13 +92,17 @@ def run(home: "Home", listening: socket.socket, say: Callable[[str], None]) -> N
     hosts = frozenset({"localhost", "127.0.0.1", "::1", address}) if local else None
     door = Door(build(home, desk, auth), auth, hosts)
     upkeep = Upkeep(home, desk)
+    watching = Watching(home)
     say(link(auth, address, port))
     upkeep.start()
+    watching.start()
     try:
         _Server(_config(door), desk.stop).run([listening])
     finally:
         upkeep.stop()
+        watching.stop()
         desk.close()
+    watching.join(PATIENCE)
     upkeep.join(PATIENCE)
     if upkeep.is_alive():
         # It embeds, and is as safe to kill as any process here; waiting for its batch would take seconds.
@@ -144,6 +152,40 @@ class Upkeep(threading.Thread):
             metrics.count("upkeep_failures_total", kind=type(error).__name__)
             errors.fault(error)
             return 0
+
+
+class Watching(threading.Thread):
+    """Takes in hand edits beside the service, as ``quorra watch`` does; waits while another process does it."""
+
+    def __init__(self, home: "Home") -> None:
+        super().__init__(name="watching", daemon=True)
+        self._home = home
+        self._watcher = Watcher(home, _log_round, lambda line: log.warning("watching", told=line))
+        self._stopping = threading.Event()
+
+    def run(self) -> None:
+        """Watches until it is stopped; what fails is counted and tried again."""
+        pause = 0.0
+        while self._home.writable and not self._stopping.wait(pause):
+            pause = self._home.settings.watch.poll
+            try:
+                self._watcher.run()
+            except Watched as error:
+                self._watcher.trouble(error.message)
+            except Exception as error:  # noqa: BLE001 - the service outlives its watcher
+                metrics.count("watch_failures_total", kind=type(error).__name__)
+                errors.fault(error)
+
+    def stop(self) -> None:
+        """Lets the round that runs be the last."""
+        self._stopping.set()
+        self._watcher.stop()
+
+
+def _log_round(found: Round) -> None:
+    for kind in ("adopted", "left", "conflicts", "dangling"):
+        for each in getattr(found, kind):
+            log.info(kind, **asdict(each))
 
 
 class _Server(uvicorn.Server):
