@@ -115,10 +115,6 @@ class Keeper:
         """Gives the hand edits that wait for their owner because they met another one."""
         return {file.name: file.read_bytes() for file in sorted(self.repo.disk.tray.glob("kept-*"))}
 
-    def ignores(self, path: str) -> bool:
-        """Tells whether git ignores a path."""
-        return bool(self.repo.git.run("check-ignore", "--", path, good=(0, 1)))
-
     def bundle(self, kept: Kept) -> Iterator[bytes]:
         """Gives the history as git's own bundle, piece by piece: every ref, and what only the index and the stash have.
 

@@ -51,8 +51,8 @@ class Made:
 
 def make(home: Home, file: Path, *, replace: bool = False) -> Made:
     """Writes a backup to ``file``, whole or not at all; raises BadPlace, Restless and StateError."""
+    _place(home.settings.home, file, replace)
     with closing(Keeper(home.settings.home, home.ledger.roots)) as keeper:
-        _place(home.settings.home, file, keeper, replace)
         return _made(home, keeper, file, replace)
 
 
@@ -71,18 +71,14 @@ def _made(home: Home, keeper: Keeper, file: Path, replace: bool) -> Made:
     return Made(file, kept.commit, manifest["files"], file.stat().st_size, kept.apart)
 
 
-def _place(home: Path, file: Path, keeper: Keeper, replace: bool) -> None:
+def _place(home: Path, file: Path, replace: bool) -> None:
     if not file.parent.is_dir():
         raise BadPlace(f"There is no folder {file.parent}.", "Make it first, or name another place.")
     if os.path.lexists(file) and not (replace and file.is_file()):
         raise _taken(file)
-    real = file.parent.resolve() / file.name
-    if real.is_relative_to(home):
-        inside = real.relative_to(home).as_posix()
-        own = inside.startswith((".git/", ".quorra/"))
-        if own or not keeper.ignores(inside):
-            message = f"{file} lies inside the home, and would be lost with it and be part of the next backup."
-            raise BadPlace(message, "Put the backup outside of the home.")
+    if file.parent.resolve().is_relative_to(home):
+        message = f"{file} lies inside the home; it would be lost with it, and be a part of the next backup."
+        raise BadPlace(message, "Put the backup outside of the home.")
 
 
 def _taken(file: Path) -> BadPlace:
@@ -146,15 +142,17 @@ def _file(keeper: Keeper, writer: Writer, path: str, number: int) -> dict[str, A
         if not stat.S_ISREG(seen.st_mode):
             return None
         name = f"files/{number}"
-        writer.add(name, _stream(file))
+        writer.add(name, _stream(file, seen.st_size))
         return {"member": name, "path": path, "mode": stat.S_IMODE(seen.st_mode), "when": seen.st_mtime_ns}
 
 
 def _read(path: Path) -> Iterator[bytes]:
     with open(path, "rb") as file:
-        yield from _stream(file)
+        yield from _stream(file, os.fstat(file.fileno()).st_size)
 
 
-def _stream(file: IO[bytes]) -> Iterator[bytes]:
-    while piece := file.read(PIECE):
+def _stream(file: IO[bytes], size: int) -> Iterator[bytes]:
+    """Gives no more than there was at first: a file that grows is looked at again, not followed for ever."""
+    while size > 0 and (piece := file.read(min(PIECE, size))):
+        size -= len(piece)
         yield piece
