@@ -102,6 +102,16 @@ class Home:
         return Path(self._spare.name)
 
     @cached_property
+    def _own(self) -> Path:
+        """The folder that is never in git; it says so itself, as a clone has no exclude file of ours."""
+        private = self.settings.private
+        if self.writable:
+            with suppress(OSError):
+                private.mkdir(exist_ok=True)
+                (private / ".gitignore").write_text("*\n", encoding="utf-8")
+        return private
+
+    @cached_property
     def ledger(self) -> Ledger:
         """The git side."""
         owner = (self.settings.owner.name, self.settings.owner.email)
@@ -143,7 +153,7 @@ class Home:
         """The derived side."""
         from quorra.index.index import Index
 
-        folder = self.settings.private / "index"
+        folder = self._own / "index"
         if not self.writable:
             kept, folder = folder, self.spare / "index"
             if kept.is_dir():
@@ -160,7 +170,7 @@ class Home:
     @cached_property
     def keys(self) -> Keys:
         """The API keys."""
-        return Keys(database.open(self.settings.private / "state.db"))
+        return Keys(database.open(self._own / "state.db"))
 
     def window(self, principal: str, text: str | None) -> Window:
         """Gives a principal's window, narrowed to the domains in ``text`` (separated by commas).
@@ -375,7 +385,7 @@ class Home:
         def merged(kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
             return merging.plan(self.library, kept, origin)
 
-        box = Inbox(database.open(self.settings.private / "state.db"))
+        box = Inbox(database.open(self._own / "state.db"))
         found = Proposals(box, self.texts, {"note": noted, "reorganize": organized, "merge": merged})
         found.recover(self.ledger.clock())
         return found
