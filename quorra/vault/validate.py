@@ -2,8 +2,9 @@
 
 The schema of a good note: front matter with ``title`` (text), ``created`` and
 ``updated`` (bare ISO dates), ``tags`` (a list of words) and ``entities`` (a
-list of vault paths without ``.md``), of which only a title is needed, and that
-may be the first heading instead; below it the summary lead, which is a first
+list of vault paths without ``.md``), ``type``, and the provenance ``author``
+and ``source`` (texts), of which only a title is needed, and that may be the
+first heading instead; below it the summary lead, which is a first
 paragraph of at least five words that says what the note holds, in any note
 long enough to need one. Times are written as dates, links lead somewhere.
 

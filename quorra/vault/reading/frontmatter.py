@@ -31,6 +31,20 @@ _NUMERIC = frozenset("-.0123456789")
 _KNOWN = "str int float bool null timestamp binary seq omap pairs map set"
 _TAGS = {f"tag:yaml.org,2002:{name}" for name in _KNOWN.split()}
 _TEXT = "tag:yaml.org,2002:str"
+_ADVICE = {
+    "mapping values are not allowed": 'a value with a colon and a space in it needs quotes, as in title: "A: b"',
+    "expected ',' or ']'": "the list that begins with [ has no ] before this line, or lacks a comma",
+    "expected ',' or '}'": "the mapping that begins with { has no } before this line",
+    "cannot start any token": "a value that begins with @, % or ` needs quotes, and no line begins with a tab",
+    "unexpected end of stream": "a quotation mark that is opened is not closed",
+    "undefined alias": "a value that begins with * needs quotes",
+    "expected alphabetic": "a value that begins with & or * needs quotes",
+    "unknown escape": "between double quotes a backslash is written twice",
+    "expected key": "a value ends at its closing quote or bracket, and keys begin in one column",
+    "a tab character": "lines are indented by spaces, not tabs",
+    "sequence entries are not allowed": "a list begins on a line of its own, and other values with a dash need quotes",
+    "expected '-' indicator": "a list needs a key before it, as in tags: [home]",
+}  # by what libyaml says
 
 
 class _Invalid(Exception):
@@ -93,12 +107,17 @@ def read(text: str, start: int, end: int) -> Matter:
         _fail(matter, block, error.line, str(error))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line if error.problem_mark else 0
-        _fail(matter, block, line, f"The front matter is not YAML: {error.problem or 'it breaks off'}.")
+        _fail(matter, block, line, f"The front matter is not YAML: {_advice(error.problem or 'it breaks off')}.")
     except yaml.YAMLError:
         _fail(matter, block, 0, "The front matter holds characters that YAML does not allow.")
     except RecursionError:
         _fail(matter, block, 0, "The front matter is nested too deeply.")
     return matter
+
+
+def _advice(problem: str) -> str:
+    """Gives what to write instead of what libyaml complains of, where that is known."""
+    return next((advice for said, advice in _ADVICE.items() if said in problem), problem)
 
 
 def values(block: str) -> dict[str, tuple[int, int, int]]:
@@ -183,7 +202,10 @@ class _Reading:
         if self.depth > _DEEPEST:
             raise _Invalid(node.start_mark.line, "The front matter is nested too deeply.")
         if node.tag and node.tag not in _TAGS:
-            raise _Invalid(node.start_mark.line, "The front matter holds a tag that names no plain value.")
+            raise _Invalid(
+                node.start_mark.line,
+                "A value that begins with ! is a tag, which names no plain value: put it in quotes.",
+            )
         result = self.sequence(node, entity) if isinstance(node, SequenceNode) else self.mapping(node)
         self.depth -= 1
         return result
@@ -232,7 +254,10 @@ class _Reading:
         if tag is None:
             return self.plain(value, node)
         if tag not in _TAGS:
-            raise _Invalid(node.start_mark.line, "The front matter holds a tag that names no plain value.")
+            raise _Invalid(
+                node.start_mark.line,
+                "A value that begins with ! is a tag, which names no plain value: put it in quotes.",
+            )
         return value
 
     def plain(self, value: str, node: Node) -> Any:

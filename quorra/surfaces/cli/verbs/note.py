@@ -114,7 +114,8 @@ def written(done: "Written") -> Result:
     if done.planned:
         lines += [f"  {old} -> {new}" for old, new in done.planned.moved]
         lines += [f"  {counted(links, 'link')} in {path}" for path, links in done.planned.rewritten]
-    lines += [f"  {at.severity} {at.code}, line {at.line}: {at.message}" for at in done.issues[:SHOWN]]
+    gravest = sorted(done.issues, key=lambda issue: issue.severity != "error")[:SHOWN]
+    lines += [f"  {at.severity} {at.code}, line {at.line}: {at.message}" for at in gravest]
     if len(done.issues) > SHOWN:
         lines.append(f"  and {len(done.issues) - SHOWN} more; see them with: quorra check")
     good = done.outcome in ("applied", "parked", "planned", "declined")
