@@ -1,10 +1,10 @@
 """Pulling from other people's git: their commits joined with ours, what both sides changed parked for a person."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from quorra.access import merging
+from quorra.access import gate, hands, merging
 from quorra.access.planned import Written, told
 from quorra.access.proposals import Proposals
 from quorra.ledger.change import Applied, Origin, Outcome, Refused, Stale
@@ -12,11 +12,12 @@ from quorra.ledger.joint import Clash, Joint, binary
 from quorra.ledger.remote import Remote
 from quorra.ledger.snapshot import hidden
 from quorra.settings import FILE
+from quorra.vault.strays import passing
 from quorra.vault.texts import Texts
 
 TRIES = 5
 # These decide where texts are sent and what git runs on them, so that they are taken over only by a hand.
-CLOSED = (FILE, ".gitattributes", ".gitmodules")
+CLOSED = (".gitattributes", ".gitmodules")
 ADOPTED = Origin("owner", "disk", "a hand edit, committed as it was before a pull of the same file")
 
 
@@ -26,7 +27,7 @@ class Pulled:
 
     ``done`` is its outcome, ``commits`` counts what came and ``files`` those it
     changed here. ``proposals`` hold their version of what both sides changed;
-    in ``kept`` they removed what was changed here, and it stays.
+    ``kept`` are files of which they removed what was changed here, so that it stays.
     """
 
     done: Written
@@ -67,7 +68,7 @@ class Pull:
         for _ in range(TRIES):
             joint = ledger.join(tip)
             if isinstance(joint, Refused):
-                return Pulled(told(joint), str(source))
+                return Pulled(told(_foreign(joint, source)), str(source))
             files = len(joint.changes)
             done = self._barred(joint, source) or self._adopted(joint) or self._joined(joint, source)
             if not isinstance(done, Stale):
@@ -75,12 +76,12 @@ class Pull:
         return Pulled(told(done), str(source), commits, files, tuple(self.parked), tuple(self.kept))
 
     def _public(self, path: str) -> str | None:
-        return None if hidden(path) else self.texts.settings.public(path)
+        return None if hidden(path) or passing(path) else self.texts.settings.public(path)
 
     def _barred(self, joint: Joint, source: Remote) -> Refused | None:
         """Refuses what only a person may take over."""
         for path in joint.changes:
-            if path.rpartition("/")[2] in CLOSED:
+            if path == FILE or path.rpartition("/")[2] in CLOSED:
                 reason = f"{source} changes {path}, which decides what is sent where and what git runs."
                 helps = (
                     f"Look at it with git diff HEAD...{source} -- {path}, then take it over with git merge {source}."
@@ -100,7 +101,9 @@ class Pull:
         """Commits the hand edits that are in the way, as the person's own; stale then, as the branch has moved."""
         if not joint.edited:
             return None
-        done = self.texts.ledger.adopt([*joint.edited, *self._renamed(joint)], ADOPTED)
+        paths = [*joint.edited, *self._renamed(joint)]
+        origin = replace(ADOPTED, hands=hands.whose(self.texts.settings, paths))
+        done = gate.adopt(paths, origin, self.texts)
         if isinstance(done, Applied):
             return None if done.commit == joint.ours else Stale("", "The hand edits are taken in first.")
         return done
@@ -111,36 +114,37 @@ class Pull:
         if all(ledger.on_disk(path) is not None for path in joint.edited):
             return ()
         known = ledger.tree(joint.ours)
-        return [path for path, blob in ledger.snapshot().dirty.items() if blob and path not in known]
+        return [path for path, blob in self.texts.snapshot().dirty.items() if blob and path not in known]
 
     def _joined(self, joint: Joint, source: Remote) -> Outcome:
         """Parks their side of what clashes, then joins; a crash in between leaves a proposal too many, not too few."""
         self.parked.clear()
         self.kept.clear()
+        items = self.proposals.box.every() if joint.clashes else ()
+        known = {item.payload.get("from"): item for item in items}
         for clash in joint.clashes:
-            refused = self._park(clash, joint, source)
+            mark = f"{joint.theirs}:{clash.path}"
+            if mark in known:
+                self.parked.extend([known[mark].id] if known[mark].state == "draft_ready" else [])
+                continue
+            refused = self._park(clash, mark, source)
             if refused is not None:
                 return refused
         return self.texts.ledger.merge(joint, f"Merge {source}", self.origin)
 
-    def _park(self, clash: Clash, joint: Joint, source: Remote) -> Refused | Stale | None:
-        ledger = self.texts.ledger
+    def _park(self, clash: Clash, mark: str, source: Remote) -> Refused | None:
+        """Proposes their version of a file; ``mark`` names it, so that nothing is proposed twice."""
         name = self._public(clash.path)
         assert name is not None
         if clash.theirs is None:
             self.kept.append(name)
             return None
-        mark = f"{joint.theirs}:{clash.path}"
-        known = next((item for item in self.proposals.box.every() if item.payload.get("from") == mark), None)
-        if known:
-            self.parked.extend([known.id] if known.state == "draft_ready" else [])
-            return None
-        theirs = ledger.blob(clash.theirs)
-        ours, base = (ledger.blob(blob) if blob else b"" for blob in (clash.ours, clash.base))
+        ledger = self.texts.ledger
+        ours, base, theirs = (ledger.blob(blob) if blob else b"" for blob in (clash.ours, clash.base, clash.theirs))
         if any(map(binary, (ours, base, theirs))):
             name, base = self._beside(name, source), b""
         kept = {**merging.payload(self.texts, name, theirs, base=base), "from": mark}
-        reason = f"both sides changed it; this is {source}'s version of commit {joint.theirs[:10]}"
+        reason = f"both sides changed it; this is how {source} has it"
         done = self.proposals.park("merge", kept, Origin("remote", "remote", reason), self.now)
         if done.proposal:
             self.parked.append(done.proposal)
@@ -153,6 +157,13 @@ class Pull:
     def _beside(self, name: str, source: Remote) -> str:
         """Names a file for their version of what can't be merged line by line."""
         return next(path for path in _names(name, source) if self.texts.now(self.texts.settings.inside(path)) is None)
+
+
+def _foreign(refused: Refused, source: Remote) -> Refused:
+    """Says what to do where a path that came from elsewhere can't be written here."""
+    if refused.code not in ("path", "filter"):
+        return refused
+    return replace(refused, advice=f"Nothing was taken over. Have it mended at {source}, or merge it with git.")
 
 
 def _names(name: str, source: Remote) -> Iterator[str]:

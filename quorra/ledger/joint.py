@@ -31,7 +31,8 @@ class Joint:
     """What a merge of ``theirs`` into ``ours`` does; at a clash our side stands in full.
 
     ``forward`` tells that nothing was committed here meanwhile, so that the
-    branch can simply move on. ``changes`` holds each path's row before and
+    branch can simply move on; where they have nothing new, ``theirs`` is
+    ``ours``. ``changes`` holds each path's row before and
     after. ``edited`` names those of them that differ on disk from ``ours``.
     """
 
@@ -48,9 +49,10 @@ def join(repo: Repository, ours: str, theirs: str) -> Joint | None:
     base = repo.git.run("merge-base", ours, theirs, good=(0, 1)).decode().strip()
     if not base:
         return None
-    if base in (ours, theirs):
-        goal = repo.tree_of(theirs if base == ours else ours)
-        return Joint(ours, theirs, True, _changes(repo, repo.tree_of(ours), goal))
+    if base == theirs:
+        return Joint(ours, ours, True, {})
+    if base == ours:
+        return Joint(ours, theirs, True, _changes(repo, repo.tree_of(ours), repo.tree_of(theirs)))
     told = repo.git.run(*WORDS, ours, theirs, good=(0, 1)).split(b"\0")
     stages, plain = _told(told)
     if not plain:

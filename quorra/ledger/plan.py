@@ -1,7 +1,7 @@
 """What a change or an adoption would do to the branch, the disk and the index; nothing is written here but blobs."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
@@ -101,8 +101,6 @@ class Planner:
         self._unfiltered(list(joint.changes))
         written: dict[str, Row | None] = {}
         for path, (old, new) in joint.changes.items():
-            if new and not new.regular:
-                return Refused("path", f"{path} is not a regular file there.", path)
             self.modes[path] = new.mode if new else ""
             place = self.look(path)
             edit = Edit(path, self._coming(place, new) if new else None, old.id if old else None)
@@ -110,7 +108,7 @@ class Planner:
             if stopped is not None:
                 return stopped
         if joint.forward:
-            self.work.onto = joint.theirs
+            self.work.onto = joint.theirs if joint.theirs != joint.ours else ""
         else:
             draft = Draft(identity(ASSISTANT), compose(subject, origin), written, joint.theirs)
             self.work.drafts.append(draft)
@@ -123,10 +121,22 @@ class Planner:
         ((_, content),) = self.repo.reader.contents([new.id])
         return content
 
-    def edited(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Gives those of some paths that hold something else on disk than at HEAD."""
-        places = map(self.look, paths)
-        return tuple(at.path for at in places if self._clean(at) != (at.head.id if at.head else None))
+    def edited(self, changes: Mapping[str, tuple[Row | None, Row | None]]) -> tuple[str, ...]:
+        """Gives those of the paths that another history changes which hold something else on disk than at HEAD.
+
+        Raises Blocked where one can't be changed at all.
+        """
+        self._unfiltered(list(changes))
+        found = []
+        for path, (_, new) in changes.items():
+            place = self.look(path)
+            if new and not new.regular:
+                raise Blocked("path", path, f"{path} is a link or a repository of its own there, not a file.")
+            if place.staged and place.index != new:
+                raise Blocked("staged", path, f"{path} has changes staged for a commit of your own.")
+            if self._clean(place) != (place.head.id if place.head else None):
+                found.append(path)
+        return tuple(found)
 
     def _edit(
         self, edit: Edit, place: Standing, adopted: dict[str, Row | None], written: dict[str, Row | None]

@@ -67,6 +67,11 @@ def sound(root: Path) -> None:
 
 def killed(root: Path, files: dict[str, bytes | None], step: str, times: int = 1) -> int:
     """Commits in a process of its own that is killed when it reaches a step; gives its exit code."""
+    return killed_at(root, lambda ledger: write(ledger, files), step, times)
+
+
+def killed_at(root: Path, work: Callable[[Ledger], object], step: str, times: int = 1) -> int:
+    """Works in a process of its own that is killed when it reaches a step; gives its exit code."""
     ident = os.fork()
     if ident == 0:
         seen = 0
@@ -78,7 +83,7 @@ def killed(root: Path, files: dict[str, bytes | None], step: str, times: int = 1
                 os.kill(os.getpid(), signal.SIGKILL)
 
         try:
-            write(opened(root, steps), files)
+            work(opened(root, steps))
         finally:
             sys.stdout.flush()
             os._exit(0)
