@@ -128,7 +128,7 @@ def reach(link: Link, source: str, names: Names) -> tuple[str | None, bool]:
         return EXTERNAL, True
     if not target:
         return SELF, True
-    found = _written(target, posixpath.dirname(source), names)
+    found = _written(target, source.rpartition("/")[0], names)
     if found is None and not target.startswith(("/", ".")):
         return names.whole(posixpath.normpath(target)), False
     return found, True
@@ -149,7 +149,7 @@ def _wiki(target: str, source: str, names: Names) -> tuple[str | None, bool]:
         return SELF, True
     if "://" in target:
         return EXTERNAL, True
-    folder = posixpath.dirname(source)
+    folder = source.rpartition("/")[0]
     if target.startswith(("/", "./", "../")):
         return _written(target, folder, names), True
     path = target.strip("/")
@@ -161,7 +161,7 @@ def _wiki(target: str, source: str, names: Names) -> tuple[str | None, bool]:
 
 def _distance(file: str, folder: str) -> tuple[int, int, str]:
     """Counts the steps from a folder to a file's, then its depth; the name settles what is left."""
-    there = posixpath.dirname(file)
+    there = file.rpartition("/")[0]
     left, right = folder.split("/") if folder else [], there.split("/") if there else []
     pairs = enumerate(zip(left, right, strict=False))
     shared = next((at for at, (one, other) in pairs if one != other), min(len(left), len(right)))

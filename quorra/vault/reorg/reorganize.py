@@ -76,9 +76,9 @@ class Reach(NamedTuple):
 
 
 class _Survey(NamedTuple):
-    """Notes with links that may miss their target afterwards, how many links lead nowhere, and how many of them will.
+    """Notes with a link that would miss its target, how many links are lost, and how many of those are mended.
 
-    A link that leads nowhere is mended where it finds a file afterwards, and where its note goes.
+    A lost link leads nowhere; it is mended where it finds a file afterwards, and where its note goes.
     """
 
     suspects: list[str]
@@ -111,14 +111,18 @@ class _World:
         if link.kind == "autolink":
             return Reach(EXTERNAL, True, True)
         key = link.kind in links.WIKI, link.target, path.rpartition("/")[0]
-        if key not in self._known:
-            self._known[key] = _reach(link, path, self.old)
-        return self._known[key]
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = _reach(link, path, self.old)
+        return found
 
     def wanted(self, link: Link, path: str) -> Reach:
         """Tells where a link has to lead afterwards: to no file where its target is gone or never was."""
-        reach = self.before(link, path)
-        return reach if reach.file in _APART else reach._replace(file=self.moves.after(str(reach.file)))
+        return self._moved(self.before(link, path))
+
+    def _moved(self, reach: Reach) -> Reach:
+        file, firm, exact = reach
+        return reach if file in _APART else Reach(self.moves.after(str(file)), firm, exact)
 
     def right(self, link: Link, path: str, wanted: Reach) -> bool:
         """Tells whether a link, as it is spelled, leads where it has to, no less firmly and exactly than before."""
@@ -143,10 +147,8 @@ class _World:
 
     def misses(self, link: Link, path: str) -> bool:
         """Tells whether a link to a file would miss it if it stayed as it is spelled."""
-        wanted = self.wanted(link, path)
-        if self.before(link, path).file in _APART:
-            return False
-        return not self.right(link, path, wanted)
+        there = self.before(link, path)
+        return there.file not in _APART and not self.right(link, path, self._moved(there))
 
 
 class _Edit:
@@ -164,12 +166,11 @@ class _Edit:
         A spelling that holds more than plain letters is read back before it counts.
         """
         old = self.note.links
-        wanted = [self.world.wanted(link, self.note.path) for link in old]
         wrong = [at for at, link in enumerate(old) if self.world.misses(link, self.note.path)]
         content = self.note.raw
         while wrong:
             for at in wrong:
-                if not self._choose(at, wanted[at]):
+                if not self._choose(at):
                     return _dangles(self.note, old[at])
             edited = _replaced(self.note, self.chosen)
             if edited is None:
@@ -179,20 +180,22 @@ class _Edit:
                 break
             again = parse.linked(self.path, content)
             if len(again.links) == len(old) and _broken(again) <= _broken(self.note):
-                wrong = [at for at, link in enumerate(again.links) if self._off(link, old[at], wanted[at])]
+                wrong = [at for at, link in enumerate(again.links) if self._off(link, old[at])]
         return (content, len(self.ways)) if self.ways else None
 
-    def _off(self, link: Link, old: Link, wanted: Reach) -> bool:
+    def _off(self, link: Link, old: Link) -> bool:
         """Tells whether an edited link, read back, is not what it has to be; one that dangled is as it was."""
         if (link.anchor, link.alias) != (old.anchor, old.alias):
             return True
+        wanted = self.world.wanted(old, self.note.path)
         if wanted.file in _APART:
             return link.target != old.target
         return not self.world.right(link, self.note.path, wanted)
 
-    def _choose(self, at: int, wanted: Reach) -> bool:
+    def _choose(self, at: int) -> bool:
         """Takes the next way to spell a link, a plain one only if it leads there; False where there is none."""
         link = self.note.links[at]
+        wanted = self.world.wanted(link, self.note.path)
         if wanted.file in _APART:
             return False
         if at not in self.ways:
@@ -208,8 +211,10 @@ class _Edit:
 
 def _reach(link: Link, path: str, names: Names) -> Reach:
     file, firm = links.reach(link, path, names)
+    if file is None:
+        return Reach(None, firm, False)
     last = link.target.rstrip("/").rpartition("/")[2]
-    return Reach(file, firm, file is not None and file.rpartition("/")[2] in (last, f"{last}.md"))
+    return Reach(file, firm, file.rpartition("/")[2] in (last, f"{last}.md"))
 
 
 def _broken(note: Note) -> int:
