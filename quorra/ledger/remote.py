@@ -16,7 +16,10 @@ GRACE = 2.0
 FETCHED = "refs/quorra/fetched"
 SEEN = "refs/quorra/seen/"
 # A question would wait for ever for somebody to answer it, and a session of its own has no terminal to ask at.
-SILENT = (*("LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS_REQUIRE=never", "GCM_INTERACTIVE=never"),)
+SILENT = (
+    *("LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS="),
+    *("SSH_ASKPASS_REQUIRE=never", "GCM_INTERACTIVE=never"),
+)
 LIMITS = ("-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=30", "-c", "credential.interactive=false")
 FETCH = (
     *("fetch", "--quiet", "--no-tags", "--no-prune", "--refmap=", "--no-write-fetch-head"),
@@ -26,6 +29,8 @@ PUSH = (
     *("-c", "push.followTags=false", "-c", "push.gpgSign=false"),
     *("push", "--porcelain", "--no-verify", "--recurse-submodules=no"),
 )
+PREFIX = re.compile(r"^(?:(?:fatal|error|remote|ssh|warning): *)+|^!\t[^\t]*\t")
+NOISE = re.compile(r"hint:|To |Done$|error: failed to push some refs")
 SECRET = re.compile(r"(?<=://)[^\s/']*@|(?<=\?)[^\s'#]+")
 DENIED = re.compile(
     r"Authentication failed|could not read (?:Username|Password)|prompts disabled|Permission denied|"
@@ -69,34 +74,36 @@ def chosen(repo: Repository) -> Remote:
     return Remote(names[0], branch)
 
 
-def fetch(repo: Repository, remote: Remote) -> str | None:
+def fetch(repo: Repository, remote: Remote, patience: float = PATIENCE) -> str | None:
     """Brings the remote's commits here and gives the last one's id, None where it has no such branch yet.
 
-    Raises Blocked where it is away, asks for a password, or has lost what it had before.
+    Raises Blocked where it gives no answer within ``patience`` seconds, asks
+    for a password, or has lost what it had before.
     """
-    tip = _tip(repo, remote)
+    tip = _tip(repo, remote, patience)
     if tip is None:
         return None
     if not _known(repo, remote, tip):
-        code, said = _far(repo, *FETCH, remote.name, f"+refs/heads/{remote.branch}:{FETCHED}")
-        if code:
+        repo.git.run("update-ref", "-d", FETCHED)
+        code, said = _far(repo, patience, *FETCH, remote.name, f"+refs/heads/{remote.branch}:{FETCHED}")
+        tip = _commit(repo, FETCHED)
+        if code or tip is None:
             raise _away(remote, said)
-        tip = repo.git.run("rev-parse", "--verify", FETCHED).decode().strip()
     _unbroken(repo, remote, tip)
     _note(repo, remote, tip)
     return tip
 
 
-def push(repo: Repository, remote: Remote, head: str) -> None:
+def push(repo: Repository, remote: Remote, head: str, patience: float = PATIENCE) -> None:
     """Sends a commit there if that only adds to what is there; raises Blocked."""
-    tip = _tip(repo, remote)
+    tip = _tip(repo, remote, patience)
     known = tip is None or _commit(repo, tip) is not None
     if tip is not None and known:
         _unbroken(repo, remote, tip)
     ahead = f"{remote} has commits that are not here."
     if tip is not None and not (known and repo.inside(tip, head)):
         raise Blocked("remote_ahead", "", ahead)
-    code, said = _far(repo, *PUSH, remote.name, f"{head}:refs/heads/{remote.branch}")
+    code, said = _far(repo, patience, *PUSH, remote.name, f"{head}:refs/heads/{remote.branch}")
     if "[rejected]" in said:
         raise Blocked("remote_ahead", "", ahead)
     if code:
@@ -104,9 +111,9 @@ def push(repo: Repository, remote: Remote, head: str) -> None:
     _note(repo, remote, head)
 
 
-def _tip(repo: Repository, remote: Remote) -> str | None:
+def _tip(repo: Repository, remote: Remote, patience: float) -> str | None:
     ref = f"refs/heads/{remote.branch}"
-    code, said = _far(repo, "ls-remote", "--quiet", remote.name, ref)
+    code, said = _far(repo, patience, "ls-remote", "--quiet", remote.name, ref)
     if code:
         raise _away(remote, said)
     found = (line.split("\t") for line in said.splitlines())
@@ -168,16 +175,16 @@ def _away(remote: Remote, said: str) -> Blocked:
 
 def _clean(said: str) -> str:
     """Makes git's complaint one sentence without the passwords that an address may hold."""
-    lines = (re.sub(r"^(?:fatal|error|remote|ssh): *", "", line).strip() for line in said.splitlines())
-    text = SECRET.sub("…", " ".join(line for line in lines if line))
-    return text if text.endswith(".") else f"{text or 'git says no more'}."
+    lines = [PREFIX.sub("", line).strip() for line in said.splitlines() if not NOISE.match(line)]
+    text = SECRET.sub("…", " ".join(line for line in lines if line)) or "git says no more"
+    return text if text.endswith(".") else f"{text}."
 
 
 def _config(repo: Repository, key: str) -> str:
     return repo.git.run("config", key, good=(0, 1)).decode("utf-8", "surrogateescape").strip()
 
 
-def _far(repo: Repository, *words: str) -> tuple[int, str]:
+def _far(repo: Repository, patience: float, *words: str) -> tuple[int, str]:
     """Runs a git command that talks to another machine; gives its exit code and all that it said."""
     ssh = f"core.sshCommand={_config(repo, 'core.sshCommand') or 'ssh'} -oBatchMode=yes -oConnectTimeout=20"
     command = ("env", *SILENT, *repo.git.base, "-c", ssh, *LIMITS, *words)
@@ -186,9 +193,9 @@ def _far(repo: Repository, *words: str) -> tuple[int, str]:
             command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True, cwd=repo.root
         )
         try:
-            code = process.wait(PATIENCE)
+            code = process.wait(patience)
         except subprocess.TimeoutExpired:
-            return 1, f"it did not answer within {PATIENCE:.0f} seconds."
+            return 1, f"it did not answer within {patience:.0f} seconds."
         finally:
             _end(process)
         said.seek(0)
