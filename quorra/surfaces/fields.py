@@ -1,5 +1,6 @@
 """Values as the JSON objects that every surface speaks."""
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,20 @@ def item(value: "Item") -> dict[str, Any]:
     return body
 
 
-def shown(value: "Shown", diff: str) -> dict[str, Any]:
+def tree(value: "Planned", name: "Callable[[str], str | None]") -> dict[str, list[str]]:
+    """Gives the paths that only stand before a reorganization and those that only stand after it.
+
+    ``name`` makes a public name of a repository path; a folder's ends in a slash.
+    """
+    edits = value.change.edits
+    before = {name(edit.path) for edit in edits if edit.content is None} | {old for old, _ in value.moved}
+    after = {name(edit.path) for edit in edits if edit.expect is None and edit.content is not None}
+    after |= {new for _, new in value.moved} | {f"{name(f'{folder}/')}" for folder in value.change.folders}
+    return {"before": sorted(filter(None, before)), "after": sorted(filter(None, after))}
+
+
+def shown(value: "Shown", diff: str, name: "Callable[[str], str | None]") -> dict[str, Any]:
     """Gives the fields of an entry as it would be done now."""
-    plan = moved(value.planned) if value.planned and value.planned.dangling else {}
+    planned = value.planned if value.planned and value.planned.dangling else None
+    plan = moved(planned) | {"tree": tree(planned, name)} if planned else {}
     return item(value.item) | {"diff": diff, "reason_not": value.reason, "rendering": value.rendering} | plan

@@ -1,14 +1,21 @@
 """The inbox on the command line: list, show, approve and decline; and a step back."""
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from quorra.access.proposals import Shown
 from quorra.surfaces import fields
+from quorra.surfaces.cli import tree
 from quorra.surfaces.cli.verb import Call, Result, counted, verb
 from quorra.surfaces.cli.verbs.note import written
+
+if TYPE_CHECKING:
+    from quorra.state.inbox import Item
+
+LINKS, DIFF = 12, 200
 
 
 @click.group(cls=click.RichGroup)
@@ -17,15 +24,26 @@ def review() -> None:
 
 
 @review.command("list")
+@click.option("--all", "ended", is_flag=True, help="Those too that were approved, declined or ended otherwise.")
 @verb
-def every(call: Call) -> Result:
+def every(call: Call, ended: bool) -> Result:
     """List what waits for a yes."""
     with call.open() as home:
         call.owns("The inbox")
-        items = home.proposals.box.waiting()
-    lines = [f"{item.id}  {item.created[:16].replace('T', ' ')}  {item.principal}: {item.title}" for item in items]
+        box = home.proposals.box
+        items = box.every() if ended else box.waiting()
+    lines = [line for item in items for line in _listed(item)]
     lines.append(f"{counted(len(items), 'proposal')}. Look at one with: quorra review show ID")
     return Result({"items": [fields.item(item) for item in items]}, "\n".join(lines))
+
+
+def _listed(item: "Item") -> Iterator[str]:
+    """Gives one line, and a second for what became of it: its commit, or why it was not done."""
+    state = "" if item.state == "draft_ready" else f" ({item.state})"
+    yield f"{item.id}  {item.created[:16].replace('T', ' ')}  {item.principal}: {item.title}{state}"
+    if item.result:
+        tried = "last try: " if item.state == "draft_ready" else ""
+        yield f"          {tried}{item.result}"
 
 
 @review.command()
@@ -37,7 +55,9 @@ def show(call: Call, ident: str) -> Result:
         call.owns("The inbox")
         shown = home.proposals.show(ident)
         diff = home.ledger.difference(shown.rendering) if shown.rendering else ""
-    return Result({"item": fields.shown(shown, diff)}, _told(shown, diff))
+        item = fields.shown(shown, diff, home.settings.public)
+        names = home.texts.places() if "tree" in item and not call.json else ()
+    return Result({"item": item}, "\n".join(_told(shown, item, names)))
 
 
 @review.command()
@@ -73,12 +93,27 @@ def undo(call: Call, commit: str, message: str | None) -> Result:
     return written(done)
 
 
-def _told(shown: Shown, diff: str) -> str:
+def _told(shown: Shown, told: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
+    """Tells what it is, the tree before and after, whose links change, and the changed lines."""
     item: Any = shown.item
-    lines = [f"{item.id} ({item.state}): {item.title}", f"  by {item.principal} through {item.surface}: {item.reason}"]
+    yield f"{item.id} ({item.state}): {item.title}"
+    yield f"  by {item.principal} through {item.surface}: {item.reason}"
     if shown.reason:
-        lines.append(f"  It can't be done now: {shown.reason}")
-    if shown.planned:
-        lines += [f"  {old} -> {new}" for old, new in shown.planned.moved]
-        lines += [f"  {counted(links, 'link')} in {path}" for path, links in shown.planned.rewritten]
-    return "\n".join([*lines, "", diff.rstrip("\n")] if diff else lines)
+        yield f"  It can't be done now: {shown.reason}"
+    if "tree" in told:
+        before, after = told["tree"]["before"], told["tree"]["after"]
+        stays = tree.staying(names, [*before, *after])
+        yield from ("Before:", *tree.drawn(before, stays), "After:", *tree.drawn(after, stays))
+    links = [f"  {counted(row['links'], 'link')} in {row['path']}" for row in told.get("rewritten", ())]
+    yield from _cut(["Links spelled anew:", *links] if links else [], LINKS, "notes")
+    if shown.reason and told["diff"]:
+        yield "As it was proposed:"
+    lines = told["diff"].rstrip("\n").split("\n") if told["diff"] else []
+    yield from (
+        ("", *_cut(lines, DIFF, f"lines; all of them: git diff {shown.rendering}^ {shown.rendering}")) if lines else ()
+    )
+
+
+def _cut(lines: Sequence[str], most: int, what: str) -> Sequence[str]:
+    """Keeps a list short, and says by how much."""
+    return lines if len(lines) <= most else [*lines[:most], f"  … and {len(lines) - most} more {what}"]
