@@ -14,14 +14,14 @@ from quorra.jobs.rounds import Round
 from quorra.jobs.watch import Watcher
 from quorra.vault import strays
 
-QUIET = 0.3
+QUIET = 0.2
 EVERYTHING = Window(None)
 
 
 class Watched:
     """A home whose vault is edited by hand while a watcher runs in a thread; ``told`` is what it told of."""
 
-    def __init__(self, root: Path, notes: Mapping[str, str], *, quiet: float = QUIET, poll: float = 5.0) -> None:
+    def __init__(self, root: Path, notes: Mapping[str, str], *, quiet: float = QUIET, poll: float = 1.0) -> None:
         create(root, empty=True)
         self.root = root
         self.vault = root / "vault"
