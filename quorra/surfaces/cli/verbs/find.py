@@ -72,8 +72,10 @@ def _hits(found: "Found", question: str, past: bool) -> str:
     if found.behind:
         lines.append(f"(The index is {counted(found.behind, 'change')} behind the files: quorra sync)")
     if found.pending:
-        more = "of then not embedded: they are found by words alone" if past else "not embedded yet: quorra sync"
-        lines.append(f"({counted(found.pending, 'passage is', 'passages are')} {more})")
+        told = ("passage is", "passages are", "not embedded yet: quorra sync")
+        if past:
+            told = ("passage of then is", "passages of then are", "not embedded, and found by words alone")
+        lines.append(f"({counted(found.pending, *told[:2])} {told[2]})")
     return "\n".join(lines)
 
 
