@@ -19,7 +19,7 @@ from quorra.vault.note import Link
 EXTERNAL: Final = "EXTERNAL"
 SELF: Final = "SELF"
 _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+:|//)")
-_ATTRIBUTE = re.compile(r"\b(?:src|href)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"(?<![\w-])(?:src|href)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
 WIKI = ("wiki", "embed", "frontmatter", "entity")
 OPENINGS = ("index", "readme", "overview", "_index")
 

@@ -21,6 +21,7 @@ _DEEPEST = 100
 _LONGEST = 25
 _EXACT = 2**53
 _WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
+_FOLDED = re.compile(r"!?\[\[([^\[\]]+)\]\]")  # over the end of a line, which the value holds as a space
 _CONFLICT = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:$|[T ])")
 _SALVAGE = re.compile(r"^title:(.*)$", re.MULTILINE)
@@ -128,7 +129,9 @@ def values(block: str) -> dict[str, tuple[int, int, int]]:
         start, end = right.start_mark.index, _last(right).end_mark.index
         while end > start and block[end - 1] in " \t\r\n":
             end -= 1
-        found.setdefault(left.value, (block.index(":", left.end_mark.index), start, end))
+        colon = block.find(":", left.end_mark.index)
+        if colon >= 0:  # a key behind a question mark may stand alone
+            found.setdefault(left.value, (colon, start, end))
     return found
 
 
@@ -271,6 +274,8 @@ class _Reading:
         values = [found[1] for found in _WIKI.finditer(node.value)]
         sources = list(_WIKI.finditer(self.text, start, end))
         if len(values) != len(sources):
+            sources = list(_FOLDED.finditer(self.text, start, end))
+        if len(values) != len(sources):
             return
         line = node.start_mark.line + 2
         for value, source in zip(values, sources, strict=True):
@@ -283,11 +288,17 @@ class _Reading:
             self.matter.links.append(link)
 
     def entity(self, node: ScalarNode) -> None:
-        start, end = self.extent(node)
-        if node.style:
+        first, end = self.extent(node)
+        start, value = first, node.value
+        if node.style in ("|", ">"):
+            value = value.rstrip("\n")
+            start = self.text.find(value, first, end)
+            end = start + len(value)
+        elif node.style:
             start, end = start + 1, end - 1
-        where, line = Span(start, end), node.start_mark.line + 2
-        self.matter.links.append(Link("entity", self.text[start:end], node.value, "", "", line, where))
+        if start >= 0 and value:
+            where, line = Span(start, end), node.start_mark.line + 2 + self.text.count("\n", first, start)
+            self.matter.links.append(Link("entity", self.text[start:end], value, "", "", line, where))
 
 
 def _real(found: re.Match[str]) -> bool:

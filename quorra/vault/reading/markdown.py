@@ -35,6 +35,7 @@ _LEVELS = {"H1": 1, "H2": 2, "H3": 3, "H4": 4, "H5": 5, "H6": 6}
 _SPACE = " \t\r\n"
 _DEST = re.compile(r"\]\(\s*(?:<((?:[^<>\n\\]|\\.)*)>|((?:[^\s\\]|\\.)*))", re.DOTALL)
 _DEFINED = re.compile(r"\[(?:[^\[\]\\]|\\.)+\]:[ \t\r\n>]*(?:<((?:[^<>\n\\]|\\.)*)>|(\S+))", re.DOTALL)
+_NUMBERED = re.compile(r"&#(?:\d+|[xX][0-9a-fA-F]+);")
 _TAG = re.compile(r"<[^<>]*>")
 _SIZE = re.compile(r"\d+(?:x\d+)?")
 _CALLOUT = re.compile(r"\[![\w-]+\][+-]?\s*")
@@ -290,7 +291,7 @@ class _Reader:
                 self.add(kind, (start, end), (end - len(tail) + 2, end - 1), alias)
                 return
             inner = self.at(last["end"])
-            found = _DEST.search(self.body, inner if inner < end else start, end)
+            found = _DEST.search(self.body, inner if inner < end else start, end - 1)
             if found:
                 self.add(kind, (start, end), found.span(found.lastindex or 2), alias, dest)
         elif form in ("Autolink", "Email"):
@@ -336,8 +337,9 @@ class _Reader:
         target = html.unescape(written) if escaped is html else escaped or written
         anchor = ""
         if kind != "autolink" and not external(target):
-            path, sign, fragment = written.partition("#")
-            path = path.partition("?")[0]
+            blank = _NUMBERED.sub(lambda found: "&" * len(found[0]), written) if "&#" in written else written
+            at = len(blank.partition("#")[0])
+            path, sign, fragment = written[:at].partition("?")[0], written[at : at + 1], written[at + 1 :]
             stop = where + len(path)
             anchor = sign + unquote(fragment) if sign else ""
             target = path if target is written else target.partition("#")[0].partition("?")[0]

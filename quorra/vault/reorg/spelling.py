@@ -14,8 +14,10 @@ from quorra.vault.note import Link
 _SAFE = "/!$*,;=:@~-._+"
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _RAW = re.compile(r"[^\x21-\x7f]")
-_BARE = re.compile(r"[\x00-\x20\x7f<>\"#?%\\]|&(?=#?\w+;)")
-_FRAMED = re.compile(r"[\x00-\x1f\x7f<>\"'#?%\\]|&(?=#?\w+;)")
+_BARE = re.compile(r"[\x00-\x20\x7f<>#?%\\]|&(?=#?\w+;)")
+_ANGLED = re.compile(r"[\x00-\x1f\x7f<>#?%\\]|&(?=#?\w+;)")
+_HTML = {'"': re.compile(r"[\x00-\x1f\x7f<>\"#?%\\]"), "'": re.compile(r"[\x00-\x1f\x7f<>'#?%\\]")}
+_NAKED = re.compile(r"[\x00-\x20\x7f<>\"'`=#?%\\]")
 _MARKS = re.compile(r"[|#^\[\]\x00-\x1f]")
 _INDICATORS = re.compile(r"^[\s\-?:,\[\]{}#&*!|>'\"%@`]|[,\[\]{}]|: |:$| #|\s$|^[\d.+~-]|^(?:true|false|null)$", re.I)
 
@@ -41,6 +43,7 @@ def spell(link: Link, text: str, way: Way, names: Names) -> Iterator[str]:
     for path in _wiki(link.target, way, names):
         if link.kind == "entity":
             yield _scalar(path, text[link.span.start - 1])
+            yield path
         elif link.kind == "frontmatter" and not _MARKS.search(path):
             yield from (path, path.replace("'", "''"), path.replace('"', '\\"'))
         elif not _MARKS.search(path):
@@ -85,7 +88,7 @@ def _opened(target: str, old: str) -> Iterator[str]:
 
 def _short(path: str, old: str) -> str:
     """Drops the ending of a note where the link had none."""
-    return path if old.lower().endswith(".md") else path.removesuffix(".md")
+    return path[:-3] if path.lower().endswith(".md") and not old.lower().endswith(".md") else path
 
 
 def _relative(path: str, folder: str, old: str) -> str:
@@ -106,11 +109,11 @@ def _destination(path: str, text: str, link: Link) -> Iterator[str]:
     """Escapes what the place can't hold, and all else where the author had escaped it."""
     written, before = text[link.span.start : link.span.end], text[link.span.start - 1]
     if _PERCENT.search(written) and not _RAW.search(written):
-        yield quote(path, safe=_SAFE + "()'&")
+        yield quote(path, safe=_SAFE + "()'&" + "[]" * ("[" in written))
     elif link.kind == "html":
-        yield html.escape((_FRAMED if before in "\"'" else _BARE).sub(_percent, path), quote=False)
+        yield html.escape(_HTML.get(before, _NAKED).sub(_percent, path), quote=False)
     else:
-        yield (_FRAMED if before == "<" else _BARE).sub(_percent, path)
+        yield (_ANGLED if before == "<" else _BARE).sub(_percent, path)
     yield quote(path, safe=_SAFE)
 
 
