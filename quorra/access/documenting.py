@@ -51,7 +51,7 @@ def make(
     texts = library.texts
     path = _path(library, draft, strict=origin.tool is not None)
     now = texts.now(texts.settings.inside(path))
-    asked = propose or (origin.tool is not None and not draft.path.endswith("/"))
+    asked = (propose or origin.tool is not None) and not draft.path.endswith("/")
     if now is not None and not expect and not asked:
         return told(_taken(path, draft))
     if expect and (now is None or now[0] != expect):
@@ -63,7 +63,7 @@ def make(
         lines = (text or "").strip("\r\n").count("\n") + 1
         return Composed(note, "", propose, max(0, note.text.rstrip("\r\n").count("\n") + 1 - lines))
     note = compose.revised(parse.note(path, now[1]), fields, text, day)
-    return Composed(note, now[0], asked, 0)
+    return Composed(note, now[0], propose or origin.tool is not None, 0)
 
 
 def carry(library: Library, made: Composed | Written, origin: Origin) -> Written:

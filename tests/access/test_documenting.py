@@ -82,6 +82,8 @@ def test_a_title_whose_name_is_taken_overwrites_nothing(home: Home, tool: str | 
         done = wrote(home, "household/", title=title, tool=tool)
         assert (done.outcome, done.code) == ("refused", "taken")
         assert "household/pumps.md" in (done.reason or "")
+    draft = Draft("household/", Fields(title="Pumps"), TEXT)
+    assert home.document(draft, principal="owner", surface="test", propose=True).code == "taken"
 
 
 def test_a_tool_names_new_notes_in_kebab_case(home: Home):

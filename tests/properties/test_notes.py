@@ -97,6 +97,7 @@ def test_what_is_assembled_reads_back(metadata: dict, body: str):
 
 
 @given(TEXTS, st.sampled_from(["title", "tags", "new key", "x"]), SCALARS)
+@example("?", "title", None)
 @settings(max_examples=400, deadline=None)
 def test_setting_a_key_changes_that_key_alone(text: str, key: str, value: object):
     note = parse.note("any.md", ("---\n" + text + "\n---\nbody").encode())
@@ -106,6 +107,35 @@ def test_setting_a_key_changes_that_key_alone(text: str, key: str, value: object
         return
     assert edited.metadata == {**note.metadata, key: value}
     assert edited.body == note.body
+
+
+FIELDS = st.lists(
+    st.sampled_from(
+        ["a: 1", "a:  [x, 'y'] # why", "a:\n- x\n-   y", "a: |\n  t", "b: é # ü", "# alone", "", "'c' : {d: e}",
+         "f: >-\n  g\n  h", '"i": "j\\n"', "k: [[l]]", "when: 12:30", "m:\t2024-01-01   "]
+    ),
+    max_size=6, unique=True,
+)  # fmt: skip
+
+
+@given(FIELDS, st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "\ufeff"]), SCALARS)
+@settings(max_examples=400, deadline=None)
+def test_setting_a_key_keeps_every_byte_outside_its_value(lines: list[str], end: str, mark: str, value: object):
+    text = ("---\n" + "".join(line + "\n" for line in lines) + "---\n\nbody \tx\n\nno end").replace("\n", end)
+    note = parse.note("any.md", (mark + text).encode())
+    try:
+        edited = serialize.with_field(note, "a", value).decode()
+    except serialize.Unwritable:
+        return
+    old = next((line for line in lines if line.startswith("a:")), None)
+    if old is None:
+        before, after = text.rsplit("---", 1)
+        after = f"---{after}"
+    else:
+        before, after = text.split(old.replace("\n", end), 1)
+        after = old[old.index(" #") :] + after if "#" in old else after
+    assert edited.startswith(mark + before)
+    assert edited.endswith(after)
 
 
 @given(TEXTS)

@@ -68,6 +68,8 @@ def test_a_new_text_keeps_the_front_matter_and_the_line_ends():
 def test_what_says_the_same_changes_nothing():
     note = compose.new("x.md", Fields(title="A", tags=("b",)), "Text.\n", DAY)
     assert compose.revised(note, Fields(tags=("b",)), None, date(2027, 1, 1)).raw == note.raw
+    odd = parse.note("x.md", ODD.encode())
+    assert compose.revised(odd, Fields(title="Ol'd", tags=("home",)), None, DAY).raw == odd.raw
     assert compose.revised(note, Fields(), "# A\n\nText.\n", date(2027, 1, 1)).raw == note.raw
 
 
