@@ -60,8 +60,8 @@ def make(
     text = None if draft.text is None else compose.text(path, draft.text)
     if now is None:
         note = compose.new(path, fields, text or "", day)
-        lines = (text or "").strip("\r\n").count("\n") + 1
-        return Composed(note, "", propose, max(0, note.text.rstrip("\r\n").count("\n") + 1 - lines))
+        lines = (text or "").rstrip("\r\n").count("\n") + 1
+        return Composed(note, "", propose, note.text.rstrip("\r\n").count("\n") + 1 - lines)
     note = compose.revised(parse.note(path, now[1]), fields, text, day)
     return Composed(note, now[0], propose or origin.tool is not None, 0)
 

@@ -128,12 +128,12 @@ def test_entities_are_given_as_the_paths_of_the_notes_they_name(home: Home):
 
 def test_a_refusal_counts_the_lines_of_the_text_that_was_given(home: Home):
     before = count(home)
-    text = b"One line.\n\n<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n"
+    text = b"\nOne line.\n\n<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n"
     done = home.document(
         Draft("pump", Fields(title="Pump", summary="A lead."), text), principal="owner", surface="test"
     )
     assert (done.outcome, count(home)) == ("refused", before)
-    assert [(issue.code, issue.line) for issue in done.issues if issue.severity == "error"] == [("conflict-markers", 3)]
+    assert [(issue.code, issue.line) for issue in done.issues if issue.severity == "error"] == [("conflict-markers", 4)]
 
 
 def test_who_may_not_write_learns_nothing(home: Home):
