@@ -33,6 +33,8 @@ def plan(library: Library, graph: LinkGraph, operations: Sequence[Operation], or
         return told(Refused("path", f"{missing[0]} is not a regular file.", missing[0]))
     subject = origin.reason or _subject(operations)
     inside = library.texts.settings.inside
+    if not (moves.to or moves.gone or library.texts.ledger.missing(map(inside, moves.folders))):
+        return told(Refused("nothing", "Everything is as it would be already; nothing was changed.", None))
     change = ChangeSet(
         tuple(_edits(done, there)),
         subject,

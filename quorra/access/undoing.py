@@ -1,6 +1,9 @@
 """Undoing a commit: its opposite as a change for the gate, on today's texts."""
 
+import os
+from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from quorra.access import patch
 from quorra.access.planned import Planned, Written, told
@@ -30,8 +33,35 @@ def plan(texts: Texts, revision: str, origin: Origin) -> Planned | Written:
         if isinstance(edit, Stale):
             return told(edit)
         edits += [edit] if edit else []
+    made, gone = ledger.folders(commit)
+    emptied = _hollow(ledger.root, made, {edit.path for edit in edits if edit.content is None})
+    missing = ledger.missing(gone)
+    if not edits and not emptied and not missing:
+        return told(_nothing(commit, [folder for folder in made if folder not in ledger.missing(made)]))
     subject = f"Undo {commit[:10]}: {ledger.subject(commit)}"
-    return Planned(ChangeSet(tuple(edits), subject, replace(origin, reason=origin.reason or subject)))
+    origin = replace(origin, reason=origin.reason or subject)
+    return Planned(ChangeSet(tuple(edits), subject, origin, tuple(missing), emptied))
+
+
+def _hollow(root: Path, folders: Iterable[str], leaving: set[str]) -> tuple[str, ...]:
+    """Gives those of some folders that hold nothing but each other and the files that are leaving."""
+    made = set(folders)
+
+    def empties(folder: str) -> bool:
+        with os.scandir(root / folder) as entries:
+            inside = [(f"{folder}/{entry.name}", entry.is_dir(follow_symlinks=False)) for entry in entries]
+        return (bool(inside) or folder in made) and all(
+            empties(path) if deep else path in leaving for path, deep in inside
+        )
+
+    return tuple(folder for folder in sorted(made, reverse=True) if (root / folder).is_dir() and empties(folder))
+
+
+def _nothing(commit: str, full: list[str]) -> Refused | Stale:
+    if full:
+        return Stale(full[-1], f"{full[-1]} is not empty any more.")
+    reason = f"There is nothing of {commit[:10]} left to undo."
+    return Refused("nothing", reason, None, "See what was changed since with: quorra log")
 
 
 def _opposite(texts: Texts, path: str, before: str | None, after: str | None) -> Edit | Stale | None:

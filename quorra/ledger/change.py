@@ -39,11 +39,15 @@ NEXT: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """Whose a hand edit is; ``author`` is a name and an address, ``file`` the edited file as people call it."""
+    """Whose a hand edit is; ``author`` is a name and an address, ``file`` the edited file as people call it.
+
+    ``blob`` is the text that they made, None where they removed it, empty where it may be any.
+    """
 
     principal: str
     author: tuple[str, str]
     file: str
+    blob: str | None = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +82,17 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """Edits that stand or fall together, with the sentence that explains them; ``folders`` are made if missing."""
+    """Edits that stand or fall together, with the sentence that explains them.
+
+    ``folders`` are made if missing, those in ``emptied`` removed if they are
+    empty; as git knows no folders, the commit's message says so.
+    """
 
     edits: tuple[Edit, ...]
     subject: str
     origin: Origin
     folders: tuple[str, ...] = ()
+    emptied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

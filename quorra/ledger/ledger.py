@@ -95,6 +95,8 @@ class Ledger:
             for folder in change.folders if isinstance(outcome, Applied) else ():
                 with self._repo.disk.folder(f"{folder}/.", make=True):
                     pass
+            for folder in sorted(change.emptied, reverse=True) if isinstance(outcome, Applied) else ():
+                self._repo.disk.prune(folder)
             return outcome
 
         return _guarded(done)
@@ -324,6 +326,17 @@ class Ledger:
     def subject(self, commit: str) -> str:
         """Gives the first line of a commit's message."""
         return self._repo.git.run("log", "--max-count=1", "--format=%s", commit).decode("utf-8", "replace").strip()
+
+    def folders(self, commit: str) -> tuple[list[str], list[str]]:
+        """Gives the watched folders that a commit says it made, and those that it removed."""
+        form = "--format=%(trailers:key=Quorra-Folders,valueonly,unfold)"
+        told = message.folders(self._repo.git.run("log", "--max-count=1", form, commit).decode("utf-8", "replace"))
+        made, gone = ([name for name in names if visible(name, self.roots)] for names in told)
+        return made, gone
+
+    def missing(self, folders: Iterable[str]) -> list[str]:
+        """Gives those of some folders, and of the ones that hold them, that are not on disk."""
+        return self._repo.disk.missing(f"{folder}/." for folder in folders)
 
     def touched(self, commit: str) -> list[str]:
         """Gives the paths that a commit changed."""

@@ -2,8 +2,9 @@
 
 import os
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from urllib.parse import quote, unquote
 
 from quorra.ledger.change import Entry, Origin
 from quorra.ledger.plumbing.process import Git
@@ -18,8 +19,11 @@ def flat(text: str) -> str:
     return " ".join(kept.split()).encode("utf-8", "replace").decode()
 
 
-def compose(subject: str, origin: Origin) -> str:
-    """Writes a message: the subject and, in the last paragraph, where the change came from."""
+def compose(subject: str, origin: Origin, folders: Sequence[str] = ()) -> str:
+    """Writes a message: the subject and, in the last paragraph, where the change came from.
+
+    ``folders`` are those that were made or removed, with their sign.
+    """
     values = {
         "Principal": origin.principal,
         "Surface": origin.surface,
@@ -27,9 +31,16 @@ def compose(subject: str, origin: Origin) -> str:
         "Session": origin.session,
         "Tool": origin.tool,
         "Proposal": origin.proposal,
+        "Folders": " ".join(quote(os.fsencode(folder), safe="/+") for folder in folders) or None,
     }
     trailers = [f"Quorra-{key}: {flat(value) or 'none'}" for key, value in values.items() if value is not None]
     return "\n".join([flat(subject) or "Change", "", *trailers, ""])
+
+
+def folders(trailer: str) -> tuple[list[str], list[str]]:
+    """Reads the folders that a commit made, and those that it removed."""
+    words = [(word[:1], unquote(word[1:], errors="surrogateescape")) for word in trailer.split()]
+    return [name for sign, name in words if sign == "+"], [name for sign, name in words if sign == "-"]
 
 
 def identity(who: tuple[str, str]) -> str:

@@ -90,8 +90,12 @@ class Planner:
         self._pair(written)
         reason = "a hand edit, committed as it was before a change to the same file"
         self._by_hand(adopted, Origin("owner", "disk", reason, change.origin.session, hands=change.origin.hands))
-        if written:
-            self._draft(identity(ASSISTANT), change.subject, change.origin, written)
+        made = self.repo.disk.missing(f"{folder}/." for folder in change.folders)
+        folders = [*(f"+{folder}" for folder in made), *(f"-{folder}" for folder in change.emptied)]
+        if written or folders:
+            self.work.drafts.append(
+                Draft(identity(ASSISTANT), compose(change.subject, change.origin, folders), written)
+            )
         return None
 
     def merge(self, joint: Joint, subject: str, origin: Origin) -> Refused | Stale | None:
@@ -222,12 +226,14 @@ class Planner:
             self.work.like[edit.path] = place.seen.stat
 
     def adopt(self, paths: Sequence[str], origin: Origin) -> Refused | None:
-        """Plans to commit paths as they are on disk."""
+        """Plans to commit paths as they are on disk, without those that changed again since they were looked at."""
         rows: dict[str, Row | None] = {}
         self._unfiltered(paths)
         for path in dict.fromkeys(paths):
             place = self.look(path)
-            if self._clean(place) == (place.head.id if place.head else None):
+            hand = origin.hands.get(path)
+            again = hand is not None and hand.blob not in ("", place.raw)
+            if again or self._clean(place) == (place.head.id if place.head else None):
                 continue
             row = self._adopted(place)
             if place.staged:

@@ -1,7 +1,7 @@
 """Draws the part of a folder tree that a reorganization touches, short however much it moves."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from quorra.surfaces.cli.verb import counted
@@ -10,13 +10,15 @@ LINES, FILES = 24, 6
 Node = dict[str, Any]
 
 
-def drawn(paths: Iterable[str], stays: Mapping[str, int]) -> list[str]:
+def drawn(paths: Collection[str], stays: Mapping[str, int]) -> list[str]:
     """Gives the lines of a tree of these paths, a folder's with a slash at its end.
 
     ``stays`` counts by folder the files that are there before and after. Long
     lists are cut, and where the whole would be long, deep folders are counted.
     """
     root: Node = {}
+    if not paths:
+        return ["  (nothing)"]
     for path in sorted(paths):
         _add(root, path)
     deepest = _depth(root)
