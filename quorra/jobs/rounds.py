@@ -166,20 +166,22 @@ class Rounds:
                 mover = found.get(came.get(tree.get(path, ""), ""))
                 if mover:
                     found[path] = replace(mover, file=found[path].file)
-        return found
+        return {path: replace(hand, blob=snapshot.dirty[path]) for path, hand in found.items()}
 
     def _commit(
         self, paths: list[str], edited: Mapping[str, str | None], author: str, origin: Origin, work: _Work
     ) -> None:
         """Commits one author's edits; a file that stands in the way is left, and the others tried again."""
         while paths:
+            before = self.home.ledger.head()
             match gate.adopt(paths, origin, self.home.texts):
                 case Applied(commit):
-                    touched = set(self.home.ledger.touched(commit)) & set(paths)
-                    names = tuple(sorted(map(self._name, touched)))
-                    if names:
-                        work.adopted.append(Adopted(commit, names, author))
+                    touched = set(self.home.ledger.touched(commit)) & set(paths) if commit != before else set()
+                    if touched:
+                        work.adopted.append(Adopted(commit, tuple(sorted(map(self._name, touched))), author))
                         work.gone |= {path for path in touched if edited[path] is None}
+                    if len(touched) < len(paths):
+                        work.again = self.quiet
                     return
                 case Refused(_, reason, path) if path in paths:
                     self._stuck[path] = (edited[path], reason, self.clock() + _AGAIN)

@@ -3,12 +3,13 @@
 import os
 import subprocess
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from quorra.errors import QuorraError
-from quorra.ledger.change import Applied
+from quorra.ledger.change import Applied, Hand
 from quorra.ledger.ledger import Ledger, UnknownRevision
 from quorra.ledger.plumbing.process import GitFailed
 from tests.ledger.places import ORIGIN, OWNER, git, opened, repository, write
@@ -193,6 +194,27 @@ def test_adoption_is_the_persons_own_commit(home: Path, ledger: Ledger):
     assert ledger.snapshot().dirty == {}
     assert git(home, "status", "--porcelain") == ""
     assert ledger.adopt(["v/a.md"], ORIGIN) == Applied(outcome.commit)
+
+
+def test_adoption_names_each_author_and_passes_over_what_changed_again(home: Path, ledger: Ledger):
+    texts = {"v/a.md": b"whole\n", "v/new.md": b"new\n", "v/half.md": b"ha"}
+    for path, text in texts.items():
+        (home / path).write_bytes(text)
+    (home / "v/d/b.md").unlink()
+    mira, tom = ("Mira", "mira@localhost"), ("Tom", "tom@localhost")
+    hands = {
+        "v/a.md": Hand("member:mira", mira, "a.md", ledger.id_of(b"whole\n")),
+        "v/d/b.md": Hand("member:tom", tom, "d/b.md", None),
+        "v/new.md": Hand("member:mira", mira, "new.md"),
+        "v/half.md": Hand("member:tom", tom, "half.md", ledger.id_of(b"h")),
+    }
+    assert isinstance(ledger.adopt(list(hands), replace(ORIGIN, hands=hands)), Applied)
+    assert git(home, "log", "-2", "--format=%an <%ae> %s").splitlines() == [
+        "Tom <tom@localhost> Direct edit of d/b.md",
+        "Mira <mira@localhost> Direct edit of 2 files",
+    ]
+    assert [entry.trailers["Quorra-Principal"] for entry in ledger.log(limit=2)] == ["member:tom", "member:mira"]
+    assert git(home, "status", "--porcelain") == "?? v/half.md\n"
 
 
 def test_a_folder_that_is_no_repository_root_is_said(home: Path, tmp_path: Path):
