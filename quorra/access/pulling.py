@@ -51,10 +51,14 @@ class Pull:
 
     def run(self) -> Pulled:
         """Fetches and joins; nothing here is changed where that can't be done whole."""
-        ledger = self.texts.ledger
-        source = ledger.remote()
+        source = self.texts.ledger.remote()
         if isinstance(source, Refused):
             return Pulled(told(source))
+        with self.texts.ledger.pulling():
+            return self._from(source)
+
+    def _from(self, source: Remote) -> Pulled:
+        ledger = self.texts.ledger
         tip = ledger.fetch(source)
         if isinstance(tip, Refused):
             return Pulled(told(tip), str(source))

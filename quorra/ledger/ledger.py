@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -149,6 +149,12 @@ class Ledger:
     def remote(self) -> Remote | Refused:
         """Gives the remote that the branch follows."""
         return _guarded(lambda: remote.chosen(self._repo))
+
+    @contextmanager
+    def pulling(self) -> Iterator[None]:
+        """Lets one process at a time pull; raises Blocked where another one has been at it for half a minute."""
+        with self._repo.locks.hold("pull"):
+            yield
 
     def fetch(self, source: Remote) -> str | Refused | None:
         """Brings a remote's commits here and gives the last one's id, None where there is none; no file changes."""

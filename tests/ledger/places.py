@@ -61,7 +61,7 @@ def sound(root: Path) -> None:
     assert bad == []
     assert list((root / ".git/quorra/tray").glob("*")) == []
     left = {file.name for file in (root / ".git/quorra").glob("*")}
-    assert left <= {"lock", "tray", "young"}
+    assert left <= {"lock", "pull", "tray", "young"}
     assert not (root / ".git/index.lock").exists()
 
 

@@ -20,23 +20,23 @@ class Locks:
 
     def __init__(self, folder: Path, index: Path) -> None:
         self.folder = folder
-        self.file = folder / "lock"
         self.index_lock = index.with_name(index.name + ".lock")
 
     @contextmanager
-    def hold(self) -> Iterator[None]:
-        """Holds the ledger's lock; raises Blocked after half a minute."""
+    def hold(self, name: str = "lock") -> Iterator[None]:
+        """Holds the ledger's lock, or another of its own; raises Blocked after half a minute."""
         self.folder.mkdir(parents=True, exist_ok=True)
         until = time.monotonic() + PATIENCE
-        with open(self.file, "ab") as file:
+        path = self.folder / name
+        with open(path, "ab") as file:
             while True:
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except BlockingIOError:
                     if time.monotonic() > until:
-                        message = f"Another Quorra process has held {self.file} for {PATIENCE:.0f} seconds."
-                        raise Blocked("busy", str(self.file), message) from None
+                        message = f"Another Quorra process has held {path} for {PATIENCE:.0f} seconds."
+                        raise Blocked("busy", str(path), message) from None
                     time.sleep(random.uniform(0.0005, 0.003))
             yield
 
