@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from urllib.parse import quote
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from quorra.access import gate, organizing, undoing
@@ -197,6 +197,8 @@ EDITS = st.lists(
 )
 
 
+@example({"n.md": ODD[0], "b.md": b""}, [])
+@example({"n.md": b"[[b]]", "b.md": b""}, [("write", "n.md", ODD[1])])
 @given(vaults(), EDITS)
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_links_that_the_index_knows_are_those_of_the_files(

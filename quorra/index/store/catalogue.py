@@ -26,12 +26,6 @@ CREATE TABLE tags (path VARCHAR, tag VARCHAR);
 DOCUMENTS = ("path", "file", "blob", "domain", "title", "date", "passages", "problems")
 LINKS = ("path", "position", "line", "kind", "text", "target", "anchor", "alias")
 TAGS = ("path", "tag")
-# Half a surrogate pair, which only an escape in front matter can spell, is kept as a question mark: such a note is
-# not told of, as a target of its may be another one.
-_TOLD = """
-SELECT path, blob FROM documents
-WHERE path NOT IN (SELECT path FROM links WHERE kind IN ('frontmatter', 'entity') AND contains(target, '?'))
-"""
 _NOWHERE = Span(0, 0)
 
 
@@ -162,9 +156,9 @@ def documents(file: Path) -> list[Document]:
 def links(file: Path) -> dict[str, tuple[str, list[Link]]]:
     """Gives the blob and the links of each note, of a link only kind and target; raises IndexBroken."""
     with _reading(file) as base:
-        found: dict[str, tuple[str, list[Link]]] = {path: (blob, []) for path, blob in base.execute(_TOLD).fetchall()}
+        blobs = base.execute("SELECT path, blob FROM documents").fetchall()
         rows = base.execute("SELECT path, kind, target FROM links").fetchall()
+    found: dict[str, tuple[str, list[Link]]] = {path: (blob, []) for path, blob in blobs}
     for path, kind, target in rows:
-        if path in found:
-            found[path][1].append(Link(kind, "", target, "", "", 0, _NOWHERE))
+        found[path][1].append(Link(kind, "", target, "", "", 0, _NOWHERE))
     return found
