@@ -90,11 +90,11 @@ class Names:
 
     def whole(self, path: str) -> str | None:
         """Gives the file at a path, written with or without ``.md``; the exact spelling wins over a folded one."""
-        for exact in (path + ".md", path):
+        for exact in _endings(path):
             if exact in self._exact:
                 return exact
-        folded = fold(path)
-        return self._whole.get(folded + ".md") or self._whole.get(folded)
+        first, second = _endings(fold(path))
+        return self._whole.get(first) or self._whole.get(second)
 
     def opening(self, folder: str) -> str | None:
         """Gives the page that opens a folder."""
@@ -105,13 +105,17 @@ class Names:
 
     def tails(self, path: str) -> list[str]:
         """Gives the files whose path ends in all parts of ``path``, written with or without ``.md``."""
-        folded = fold(path)
-        for key in (folded + ".md", folded):
+        for key in _endings(fold(path)):
             files = self._last.get(key.rpartition("/")[2], ())
             found = [file for file in files if f"/{fold(file)}".endswith(f"/{key}")]
             if found:
                 return found
         return []
+
+
+def _endings(path: str) -> tuple[str, str]:
+    """Gives a path with and without ``.md``, first the one meant: a file ``a.png`` goes before a note about it."""
+    return (path, path + ".md") if path.rfind(".") > path.rfind("/") else (path + ".md", path)
 
 
 def resolve(link: Link, source: str, names: Names) -> str | None:

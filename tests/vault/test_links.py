@@ -146,3 +146,24 @@ def test_two_spellings_of_one_name():
     names = links.Names(["A/note.md", "a/Note.md"])
     (link,) = parse.note("x.md", b"[[a/Note]]").links
     assert links.resolve(link, "x.md", names) == "a/Note.md"
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("![[plan.png]]", "a/plan.png"),
+        ("![[a/plan.png]]", "a/plan.png"),
+        ("![](a/plan.png)", "a/plan.png"),
+        ("[[Plan.PNG]]", "a/plan.png"),
+        ("[[plan.png.md]]", "a/plan.png.md"),
+        ("[[other.png]]", "a/other.png.md"),
+        ("[x](n.md)", "n.md"),
+        ("[[n]]", "n.md"),
+        ("[[make]]", "make.md"),
+        ("[[v1.2]]", "v1.2.md"),
+    ],
+)
+def test_a_file_that_is_there_goes_before_a_note_about_it(text: str, result: str):
+    files = ["a/plan.png", "a/plan.png.md", "a/other.png.md", "n.md", "n.md.md", "make", "make.md", "v1.2.md"]
+    (link,) = parse.note("x.md", text.encode()).links
+    assert links.resolve(link, "x.md", links.Names(files)) == result
