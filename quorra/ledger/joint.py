@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from quorra.ledger.plumbing.disk import Blocked
 from quorra.ledger.plumbing.objects import Row
 from quorra.ledger.plumbing.repository import Repository
 
@@ -45,7 +46,10 @@ class Joint:
 
 
 def join(repo: Repository, ours: str, theirs: str) -> Joint | None:
-    """Puts two commits together without touching anything; None where they share no history."""
+    """Puts two commits together without touching anything; None where they share no history.
+
+    Raises Blocked where both changed what is no regular file.
+    """
     base = repo.git.run("merge-base", ours, theirs, good=(0, 1)).decode().strip()
     if not base:
         return None
@@ -83,6 +87,8 @@ def _told(told: list[bytes]) -> tuple[dict[str, dict[int, Row]], bool]:
 
 
 def _clash(path: str, base: Row | None, ours: Row | None, theirs: Row | None) -> Clash:
+    if any(row and not row.regular for row in (base, ours, theirs)):
+        raise Blocked("path", path, f"{path} is a link or a repository of its own on one side, and both changed it.")
     return Clash(path, *(row.id if row else None for row in (base, ours, theirs)))
 
 

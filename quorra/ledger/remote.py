@@ -5,10 +5,12 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from tempfile import TemporaryFile
 
 from quorra.ledger.plumbing.disk import Blocked
+from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
 
 PATIENCE = 300.0
@@ -36,6 +38,7 @@ DENIED = re.compile(
     r"Authentication failed|could not read (?:Username|Password)|prompts disabled|Permission denied|"
     r"Host key verification failed|error: 40[13]"
 )
+SHALLOW = re.compile(r"shallow (?:roots|update)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ def fetch(repo: Repository, remote: Remote, patience: float = PATIENCE) -> str |
         return None
     if not _known(repo, remote, tip):
         repo.git.run("update-ref", "-d", FETCHED)
-        code, said = _far(repo, patience, *FETCH, remote.name, f"+refs/heads/{remote.branch}:{FETCHED}")
+        code, said = _far(repo, patience, *FETCH, "--", remote.name, f"+refs/heads/{remote.branch}:{FETCHED}")
         tip = _commit(repo, FETCHED)
         if code or tip is None:
             raise _away(remote, said)
@@ -103,17 +106,19 @@ def push(repo: Repository, remote: Remote, head: str, patience: float = PATIENCE
     ahead = f"{remote} has commits that are not here."
     if tip is not None and not (known and repo.inside(tip, head)):
         raise Blocked("remote_ahead", "", ahead)
-    code, said = _far(repo, patience, *PUSH, remote.name, f"{head}:refs/heads/{remote.branch}")
+    code, said = _far(repo, patience, *PUSH, "--", remote.name, f"{head}:refs/heads/{remote.branch}")
     if "[rejected]" in said:
         raise Blocked("remote_ahead", "", ahead)
     if code:
         raise _away(remote, said)
-    _note(repo, remote, head)
+    with suppress(GitFailed):
+        # It is there, whatever hinders noting so here.
+        _note(repo, remote, head)
 
 
 def _tip(repo: Repository, remote: Remote, patience: float) -> str | None:
     ref = f"refs/heads/{remote.branch}"
-    code, said = _far(repo, patience, "ls-remote", "--quiet", remote.name, ref)
+    code, said = _far(repo, patience, "ls-remote", "--quiet", "--", remote.name, ref)
     if code:
         raise _away(remote, said)
     found = (line.split("\t") for line in said.splitlines())
@@ -165,7 +170,7 @@ def _away(remote: Remote, said: str) -> Blocked:
     if DENIED.search(said):
         reason = f"{remote.name} asks who you are, and what git knows was not enough: {why}"
         return Blocked("remote_denied", "", reason)
-    if "shallow" in said:
+    if SHALLOW.search(said):
         reason = f"{remote.name} is a shallow clone, which lacks a part of its history."
         return Blocked("remote_shallow", "", reason)
     if "[remote rejected]" in said:

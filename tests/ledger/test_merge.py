@@ -350,6 +350,36 @@ def test_a_link_is_not_taken_over(home: Path, path: str):
     assert (refused.code, refused.path) == ("path", path)
 
 
+def test_a_link_on_one_side_that_both_changed_is_left_to_git(home: Path):
+    (home / "l.md").symlink_to("here")
+    put(home, {})
+    clone = home.with_name("clone")
+    git(home.parent, "clone", "-q", str(home), str(clone))
+    for root, target in ((home, "ours"), (clone, "theirs")):
+        git(root, "config", "user.name", "x")
+        git(root, "config", "user.email", "x@localhost")
+        (root / "l.md").unlink()
+        (root / "l.md").symlink_to(target)
+        (root / "a.md").unlink()
+        if root == clone:
+            (root / "a.md").symlink_to(target)
+        else:
+            (root / "a.md").write_bytes(b"ours\n")
+        put(root, {})
+    git(home, "fetch", "-q", str(clone), "main:refs/their")
+    refused = opened(home).join(git(home, "rev-parse", "refs/their").strip())
+    assert isinstance(refused, Refused)
+    assert refused.code == "path"
+
+
+def test_a_folder_where_a_file_is_here_is_refused_by_its_name(home: Path):
+    tip = theirs(home, {"x/y.md": b"theirs\n"})
+    write(opened(home), {"x": b"ours\n"})
+    refused = opened(home).join(tip)
+    assert isinstance(refused, Refused)
+    assert (refused.code, refused.path) == ("path", "x/y.md")
+
+
 @pytest.mark.parametrize("name", [".git", "..", ".quorra", ".GIT"])
 def test_a_tree_that_leads_out_is_not_taken_over(home: Path, name: str):
     objects = Repository(home).objects

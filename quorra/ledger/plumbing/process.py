@@ -60,7 +60,7 @@ class Git:
             try:
                 done = subprocess.run(command, **told, stdout=subprocess.PIPE, stderr=said, check=False)
             except FileNotFoundError as error:
-                raise GitFailed("git is not installed here.", "Install git 2.36 or newer.") from error
+                raise GitFailed("git is not installed here.", "Install git 2.38 or newer.") from error
             if done.returncode not in good:
                 said.seek(0)
                 raise GitFailed(sentence(said.read(), words), "Mend what git names and try again.")
@@ -119,7 +119,7 @@ class Pipe:
                     process_group=0,
                 )
             except FileNotFoundError as error:
-                raise GitFailed("git is not installed here.", "Install git 2.36 or newer.") from error
+                raise GitFailed("git is not installed here.", "Install git 2.38 or newer.") from error
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         return self._process.stdin, self._process.stdout
