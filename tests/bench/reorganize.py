@@ -1,7 +1,10 @@
 """Random plans on two real vaults, their links counted by a second reader that shares no code with the first.
 
-Every plan is simulated; every fortieth goes through a home, is one commit, and
-is undone to the exact tree. The second reader knows links by patterns alone.
+Beside the real notes lie some with odd names, and some that are empty or dead,
+a few of them linked to. Plans move, rename (by case or Unicode form alone,
+too), promote, make folders and remove. Every plan is simulated; every fortieth
+goes through a home, is one commit, and is undone to the exact tree. The second
+reader knows links by patterns alone.
 
 Usage: python -m tests.bench.reorganize [--quick]
 """
@@ -15,7 +18,7 @@ import sys
 import unicodedata
 from collections import Counter
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from quorra import home as homes
 from quorra import settings
@@ -26,13 +29,26 @@ from quorra.vault.reorg.moves import Moves, expand
 from quorra.vault.reorg.operation import Operation
 from quorra.vault.reorg.reorganize import LinkGraph, Reorganized, reorganize
 from tests.bench import vaults
+from tests.bench.embeddings_spared import commit
 
-WORDS = ("alpha", "beta list", "größe", "notes & more", "mira's", "x (2)", "deep", "50 percent")
+WORDS = (
+    "alpha", "beta list", "größe", "gro\u0308ße", "notes & more", "mira's", 'so "called"', "x (2)", "50 percent", "-dash",
+    "--", "😀 smile", "a+b", "100% sure",
+)  # fmt: skip
+NAMES = ('it\'s "so"', "[draft] x", "-dash", "😀 smile", "new\nline", "gro\u0308ße", "a+b (1)", "50% off")
+DEAD = ("", " \n", "---\nstatus: dead\n---\n\nOld, see [another](a+b%20(1).md).\n")
 FENCED = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)`*~*[ \t]*$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(
     r"\[\[(?P<wiki>[^\[\]|#\n]+)[^\[\]\n]*\]\]|\]\(\s*(?:<(?P<angle>[^<>\n]+)>|(?P<plain>[^\s()<>]+(?:\([^\s()]*\)[^\s()]*)*))"
 )
+SPOT = re.compile(
+    r"(?P<wiki>\[\[)[^\[\]|#\\\n]+|(?P<inline>\]\(\s*)(?:<[^<>#\n]+|[^\s()<>#]*(?:\([^\s()#]*\)[^\s()<>#]*)*)"
+    r"|(?P<defined>^[ >]{0,4}\[[^\[\]\n]+\]:\s*)(?:<[^<>#\n]+|[^\s<>#]+)|(?P<html>(?:src|href)\s*=\s*[\"'])[^\"'#]+",
+    re.MULTILINE | re.IGNORECASE,
+)
+SECOND = INLINE.pattern.replace(r"\1", r"\2")
+CODE = re.compile(f"{FENCED.pattern}|(?s:{SECOND})", re.MULTILINE | re.DOTALL)
 BAR, EACH = 0.9, 40
 
 
@@ -73,44 +89,87 @@ class Reader:
         return tails[0] if len(tails) == 1 else None
 
 
+def without(text: str) -> str:
+    """Gives a note without the targets of its links; code stays."""
+    parts, last = [], 0
+    for code in CODE.finditer(text):
+        parts += [SPOT.sub(_prefix, text[last : code.start()]), code[0]]
+        last = code.end()
+    return "".join([*parts, SPOT.sub(_prefix, text[last:])])
+
+
+def _prefix(match: re.Match[str]) -> str:
+    return f"{match[match.lastgroup or 0]}\0"
+
+
+def odd() -> dict[str, bytes]:
+    """Makes notes with odd names that link to each other, and some that may be removed."""
+    paths = [f"odd/{name}.md" for name in NAMES]
+    gone = {f"odd/old/gone {number}.md": text.encode() for number, text in enumerate(DEAD * 4)}
+    found = {}
+    for at, path in enumerate(paths):
+        others = [paths[(at + step) % len(paths)] for step in (1, 3)]
+        wiki = [f"[[{other[:-3]}]]" for other in others if not set("[\n") & set(other)]
+        links = [f"[x]({quote(posixpath.basename(other))}#h)" for other in others]
+        found[path] = f"# Odd {at}\n\n{' '.join([*wiki, *links])}\n".encode()
+    found["odd/kept.md"] = b"Still needed: [[gone 1]] and [this](old/gone%202.md).\n"
+    return found | gone
+
+
 def plan(pick: random.Random, files: list[str]) -> list[Operation]:
     """Makes a plan of one to five steps, each of a file or folder of its own."""
-    notes = [path for path in files if path.endswith(".md")]
     steps = []
     for source in pick.sample(files, pick.randint(1, 5)):
-        folder, _, name = source.rpartition("/")
-        new = f"{pick.choice(WORDS)} {pick.randrange(10**6)}.{name.rpartition('.')[2]}"
-        beside = posixpath.dirname(pick.choice(files))
-        verb = pick.choice(("move", "move", "rename", "promote", "folder"))
-        if verb == "move":
-            steps.append(Operation("move", source, posixpath.join(beside, f"{pick.randrange(10**6)}", name)))
-        elif verb == "rename" or not folder or source not in notes:
-            steps.append(Operation("rename", source, posixpath.join(folder, new)))
-        elif verb == "promote":
-            steps.append(Operation("promote_to_folder", source))
-        else:
-            steps = [Operation("move", folder, f"{folder} {pick.randrange(10**6)}")]
-            break
+        step = one(pick, files, source)
+        if step.op == "move" and step.src == posixpath.dirname(source):
+            return [step]
+        steps.append(step)
     return steps
+
+
+def one(pick: random.Random, files: list[str], source: str) -> Operation:
+    """Makes one step with a file."""
+    folder, _, name = source.rpartition("/")
+    stem, dot, ending = name.rpartition(".")
+    verb = pick.choice(("move", "move", "rename", "rename", "spell", "promote", "folder", "make", "remove"))
+    if verb == "move":
+        return Operation(
+            "move", source, posixpath.join(posixpath.dirname(pick.choice(files)), f"{pick.random()}", name)
+        )
+    if verb == "remove":
+        return Operation("delete", pick.choice([path for path in files if "/gone " in path]))
+    if verb == "make":
+        return Operation("create_folder", posixpath.join(folder, f"{pick.choice(WORDS)} {pick.random()}"))
+    if verb == "folder" and folder:
+        return Operation("move", folder, f"{folder} {pick.random()}")
+    if verb == "promote" and ending == "md":
+        return Operation("promote_to_folder", source)
+    form = pick.choice((str.swapcase, str.title, lambda text: unicodedata.normalize("NFC", text)))
+    new = form(stem) if verb == "spell" else f"{pick.choice(WORDS)} {pick.random()}"
+    return Operation("rename", source, posixpath.join(folder, f"{new}{dot}{ending}"))
 
 
 def wrong(
     files: dict[str, bytes], moves: Moves, done: Reorganized, before: dict[str, list[str | None]]
 ) -> Counter[str]:
     """Counts links that led somewhere and that the second reader finds dangling or leading elsewhere afterwards."""
-    after = {str(moves.after(path)): raw for path, raw in files.items()} | dict(done.texts)
+    after = {new: raw for path, raw in files.items() if (new := moves.after(path)) is not None} | dict(done.texts)
     reader = Reader(list(after))
     found: Counter[str] = Counter()
     for path, reached in before.items():
-        place = str(moves.after(path))
-        now = reader.links(place, after[place].decode("utf-8", "replace"))
+        place = moves.after(path)
+        if place is None:
+            continue
+        text = after[place].decode("utf-8", "replace")
+        now = reader.links(place, text)
+        found["bytes"] += place in done.texts and without(text) != without(files[path].decode("utf-8", "replace"))
         if len(now) != len(reached):
             found["count"] += 1
             continue
         for old, new in zip(reached, now, strict=True):
             if old is not None and new != moves.after(old):
                 found["dangling" if new is None else "astray"] += 1
-    return found
+    return +found
 
 
 def simulated(root: Path, count: int, seed: int) -> tuple[Counter[str], list[list[Operation]]]:
@@ -130,6 +189,7 @@ def simulated(root: Path, count: int, seed: int) -> tuple[Counter[str], list[lis
             found[f"refused: {done.code}"] += 1
             continue
         found["applied"] += 1
+        found.update(f"with {step.op}" for step in steps)
         good.append(steps)
         found += wrong(files, done.moves, done, before)
     return found, good
@@ -142,6 +202,7 @@ def undone(root: Path, plans: list[list[Operation]]) -> tuple[int, int]:
         words = ["git", "-C", str(root), "rev-parse", "HEAD^{tree}"]
         return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
+    commit(root, "odd notes")
     homes.create(root, vault="vault")
     home = Home.open(settings.read(root))
     same = 0
@@ -160,10 +221,16 @@ def main(quick: bool) -> bool:
     count, good = (100 if quick else 500), True
     for seed, name in enumerate(("garden", "powershell-docs")):
         with vaults.real(name) as root:
+            for path, raw in odd().items():
+                file = root / "vault" / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(raw)
             found, plans = simulated(root / "vault", count, seed)
             tried, same = undone(root, plans[::EACH])
         share = found["applied"] / count
-        holds = share >= BAR and not (found["dangling"] or found["astray"] or found["count"]) and same == tried
+        holds = (
+            share >= BAR and not any(found[name] for name in ("dangling", "astray", "count", "bytes")) and same == tried
+        )
         row = {"figure": f"{count} random plans on {name}", **found, "undone": f"{same} of {tried} to the same tree"}
         print(json.dumps({**row, "bar": BAR, "holds": holds}))
         good &= holds
