@@ -3,15 +3,14 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
 
 from quorra.errors import QuorraError
-from quorra.ledger import joint, message, remote
+from quorra.ledger import joint, message, refusal
 from quorra.ledger.change import Applied, ChangeSet, Edit, Entry, Origin, Outcome, Refused, Snapshot, Stale
 from quorra.ledger.joint import Joint, spread
 from quorra.ledger.plan import Planner, distinct
@@ -19,11 +18,11 @@ from quorra.ledger.plumbing.disk import Blocked, Disk
 from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.publish import Publisher, Steps
-from quorra.ledger.remote import Remote
+from quorra.ledger.refusal import guarded
+from quorra.ledger.remote import Far
 from quorra.ledger.snapshot import Watch, visible
 
 PROPOSALS = "refs/quorra/proposals/"
-T = TypeVar("T")
 
 
 class UnknownRevision(QuorraError):
@@ -42,28 +41,14 @@ def local() -> datetime:
     return datetime.now().astimezone()
 
 
-def _refusal(error: Blocked | OSError | GitFailed) -> Refused:
-    if isinstance(error, Blocked):
-        return Refused.by(error)
-    if isinstance(error, GitFailed):
-        return Refused("git", f"Nothing was written: {error.message}", None, error.next or "")
-    return Refused("disk", f"Nothing was written: {error.strerror} ({error.filename or 'git folder'}).")
-
-
-def _guarded(work: Callable[[], T]) -> T | Refused:
-    try:
-        return work()
-    except (Blocked, OSError, GitFailed) as error:
-        return _refusal(error)
-
-
 class Ledger:
     """One git repository as Quorra's memory; safe to share between threads and beside other processes.
 
     ``roots`` are the repository paths that snapshots look at, "" for all of it;
     ``owner`` is the person in whose name hand edits are committed; ``steps``
     hears the name of every step of a commit. ``rescued`` names the files in
-    which a hand edit lies that met another one while a commit was cut short.
+    which a hand edit lies that met another one while a commit was cut short;
+    ``far`` reaches other people's git.
     """
 
     def __init__(
@@ -81,6 +66,7 @@ class Ledger:
         self.clock = clock
         self.steps = steps
         self._repo = Repository(root)
+        self.far = Far(self._repo)
         self._watch = Watch(self._repo, roots, lambda: int(clock().timestamp() * 1e9))
         self._files = Disk(self._repo.root, self._repo.disk.tray)
         self._lock = threading.RLock()
@@ -90,16 +76,17 @@ class Ledger:
         """Writes a change to disk, index and branch, or nothing at all."""
 
         def done() -> Outcome:
-            self._prepare(change)
-            outcome = self._turn(lambda planner: planner.change(change))
-            for folder in change.folders if isinstance(outcome, Applied) else ():
-                with self._repo.disk.folder(f"{folder}/.", make=True):
-                    pass
-            for folder in sorted(change.emptied, reverse=True) if isinstance(outcome, Applied) else ():
-                self._repo.disk.prune(folder)
+            told, outcome = self._prepare(change), None
+            try:
+                for folder in told.folders:
+                    self._files.make(folder)
+                outcome = self._turn(lambda planner: planner.change(told))
+            finally:
+                for folder in sorted(told.emptied if isinstance(outcome, Applied) else told.folders, reverse=True):
+                    self._files.prune(folder)
             return outcome
 
-        return _guarded(done)
+        return guarded(done)
 
     def render(self, name: str, change: ChangeSet) -> str | Refused | Stale:
         """Keeps what a change would make of today's tree as a commit under ``refs/quorra/proposals``; gives its id.
@@ -108,10 +95,10 @@ class Ledger:
         """
 
         def made() -> str | Refused | Stale:
-            self._prepare(change)
+            told = self._prepare(change)
             with self._lock, self._repo.hold():
                 planner = Planner(self._repo, self.owner, self.clock())
-                stopped = planner.change(change)
+                stopped = planner.change(told)
                 if stopped is not None:
                     return stopped
                 work = planner.work
@@ -119,12 +106,14 @@ class Ledger:
             self._repo.git.run("update-ref", PROPOSALS + name, commit)
             return commit
 
-        return _guarded(made)
+        return guarded(made)
 
-    def _prepare(self, change: ChangeSet) -> None:
+    def _prepare(self, change: ChangeSet) -> ChangeSet:
+        """Stores the new texts, and leaves of the folders those that have to be made."""
         distinct(change.edits)
         self._repo.objects.write_new(edit.content for edit in change.edits if edit.content is not None)
         self.steps("blobs written")
+        return replace(change, folders=tuple(self.missing(change.folders)))
 
     def withdraw(self, name: str) -> None:
         """Drops the rendering of a proposal, if there is one."""
@@ -144,28 +133,7 @@ class Ledger:
 
     def adopt(self, paths: Sequence[str], origin: Origin) -> Outcome:
         """Commits hand edits as they are, as the person's own commit."""
-        return _guarded(lambda: self._turn(lambda planner: planner.adopt(paths, origin)))
-
-    def remote(self) -> Remote | Refused:
-        """Gives the remote that the branch follows."""
-        return _guarded(lambda: remote.chosen(self._repo))
-
-    @contextmanager
-    def pulling(self) -> Iterator[None]:
-        """Lets one process at a time pull; raises Blocked where another one has been at it for half a minute."""
-        with self._repo.locks.hold("pull"):
-            yield
-
-    def fetch(self, source: Remote) -> str | Refused | None:
-        """Brings a remote's commits here and gives the last one's id, None where there is none; no file changes."""
-        return _guarded(lambda: remote.fetch(self._repo, source))
-
-    def push(self, target: Remote) -> Outcome:
-        """Sends the branch to a remote, never by force."""
-        head = self.head()
-        if head is None:
-            return Refused("empty", "There is no commit yet.")
-        return _guarded(lambda: remote.push(self._repo, target, head)) or Applied(head)
+        return guarded(lambda: self._turn(lambda planner: planner.adopt(paths, origin)))
 
     def join(self, theirs: str) -> Joint | Refused:
         """Puts another history together with ours as a value; nothing is changed."""
@@ -180,11 +148,11 @@ class Ledger:
                     return Refused("unrelated", "The two histories have no commit in common.")
                 return replace(made, edited=planner.edited(made.changes))
 
-        return _guarded(found)
+        return guarded(found)
 
     def merge(self, found: Joint, subject: str, origin: Origin) -> Outcome:
         """Moves the branch on to another history, or joins the two in a commit; stale where either moved meanwhile."""
-        return _guarded(lambda: self._turn(lambda planner: planner.merge(found, subject, origin)))
+        return guarded(lambda: self._turn(lambda planner: planner.merge(found, subject, origin)))
 
     def _turn(self, plan: Callable[[Planner], Refused | Stale | None]) -> Outcome:
         with self._lock, self._repo.hold():
@@ -232,7 +200,7 @@ class Ledger:
                         publisher.recover()
                 publisher.sweep()
         except (Blocked, OSError, GitFailed) as error:
-            return _refusal(error)
+            return refusal.of(error)
         return None
 
     def snapshot(self) -> Snapshot:
@@ -342,7 +310,7 @@ class Ledger:
 
     def missing(self, folders: Iterable[str]) -> list[str]:
         """Gives those of some folders, and of the ones that hold them, that are not on disk."""
-        return self._repo.disk.missing(f"{folder}/." for folder in folders)
+        return self._files.missing(f"{folder}/." for folder in folders)
 
     def touched(self, commit: str) -> list[str]:
         """Gives the paths that a commit changed."""

@@ -90,8 +90,7 @@ class Planner:
         self._pair(written)
         reason = "a hand edit, committed as it was before a change to the same file"
         self._by_hand(adopted, Origin("owner", "disk", reason, change.origin.session, hands=change.origin.hands))
-        made = self.repo.disk.missing(f"{folder}/." for folder in change.folders)
-        folders = [*(f"+{folder}" for folder in made), *(f"-{folder}" for folder in change.emptied)]
+        folders = [*(f"+{folder}" for folder in change.folders), *(f"-{folder}" for folder in change.emptied)]
         if written or folders:
             self.work.drafts.append(
                 Draft(identity(ASSISTANT), compose(change.subject, change.origin, folders), written)

@@ -122,8 +122,7 @@ class Rebuild:
     def folder(self, path: str) -> None:
         """Makes an empty folder."""
         _inside(path)
-        with self.disk.folder(f"{path}/.", make=True):
-            pass
+        self.disk.make(path)
 
     def prove(self) -> None:
         """Has git look at everything once more; raises GitFailed."""

@@ -101,3 +101,13 @@ def test_folders_that_a_message_names_outside_the_vault_are_left_alone(home: Hom
     assert undo(home).code == "nothing"
     assert (root / "evals/empty").is_dir()
     assert (root.parent / "out").is_dir()
+
+
+def test_a_folder_that_can_not_be_made_leaves_nothing(home: Home):
+    root, head = home.settings.home, home.ledger.head()
+    (root / "vault/link").symlink_to(root.parent)
+    before = tree(home)
+    refused = organize(home, Operation("create_folder", "attic/left"), Operation("create_folder", "link/out"))
+    assert (refused.outcome, refused.code) == ("refused", "symlink")
+    assert home.ledger.head() == head
+    assert tree(home) == before

@@ -232,6 +232,11 @@ class Disk:
             folders.update("/".join(parts[: depth + 1]) for depth in range(len(parts)))
         return sorted(folder for folder in folders if not os.path.lexists(f"{self.root}/{folder}"))
 
+    def make(self, folder: str) -> None:
+        """Makes a folder and those that it lies in, where they are missing."""
+        with self.folder(f"{folder}/.", make=True):
+            pass
+
     def prune(self, folder: str) -> bool:
         """Removes a folder if it is empty; tells whether it did."""
         try:
