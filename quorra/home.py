@@ -2,8 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
@@ -202,21 +202,13 @@ class Home:
             found = index.search(question, k=k, mode=mode, window=window, wait=wait, per_note=per_note)
         return found if window.domains != () else replace(found, reason="closed_window")
 
-    @contextmanager
     def _then(
         self, revision: str | None, window: Window, seconds: float | None, say: Callable[[str], None] = lambda _: None
-    ) -> "Iterator[Index]":
+    ) -> "AbstractContextManager[Index]":
         """Opens the index of a revision, embedded for some seconds, or of the present where no revision is named."""
         if revision is None:
-            yield self.index
-            return
-        from quorra.inference.protocol import ModelAway
-
-        with self.past.open(past.at(self.texts, revision, window)) as index:
-            if seconds is not None:
-                with suppress(ModelAway):  # words are found all the same, and the search says what it lacks
-                    index.embed(seconds=seconds, progress=say)
-            yield index
+            return nullcontext(self.index)
+        return self.past.open(past.at(self.texts, revision, window), seconds, say)
 
     def sync(
         self, *, rebuild: bool = False, seconds: float | None = None, say: Callable[[str], None] = lambda _: None
@@ -365,8 +357,8 @@ class Home:
     def push(self, *, principal: str) -> Written:
         """Sends the branch to the remote, never by force."""
         refused = gate.barred(principal)
-        target = refused or self.ledger.remote()
-        return told(target if isinstance(target, Refused) else self.ledger.push(target))
+        target = refused or self.ledger.far.remote()
+        return told(target if isinstance(target, Refused) else self.ledger.far.push(target))
 
     def _parked(self, kind: str, payload: Mapping[str, Any], origin: Origin) -> Written:
         return self.proposals.park(kind, payload, origin, self.ledger.clock())

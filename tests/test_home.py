@@ -86,6 +86,8 @@ def test_a_home_that_can_not_be_written_can_be_asked(tmp_path: Path, closed: Cal
     home.prepare(lambda _: None)
     found = home.search("boiler pressure", window=home.window("owner", None))
     assert [hit.path for hit in found.hits] == ["boiler.md"]
+    for words in ("boiler pressure", "boiler"):
+        assert home.search(words, window=home.window("owner", None), at="HEAD").hits == ()
     done = home.write("new", b"# New\n", principal="owner", surface="test")
     assert (done.outcome, done.code) == ("refused", "disk")
     spare = home.spare

@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from quorra.index.catch_up import Writer
 from quorra.index.index import Index
 from quorra.index.intake import plan
 from quorra.index.store import manifest as manifests
-from quorra.inference.protocol import Embedder
+from quorra.inference.protocol import Embedder, ModelAway
 from quorra.vault.past import Then
 
 KEPT = 4
@@ -43,8 +43,13 @@ class Past:
         self._steps = steps
 
     @contextmanager
-    def open(self, texts: Then) -> Iterator[Index]:
-        """Opens the whole index of some texts, made first where there is none; nobody removes it meanwhile."""
+    def open(
+        self, texts: Then, seconds: float | None = None, progress: Callable[[str], None] = lambda _: None
+    ) -> Iterator[Index]:
+        """Opens the whole index of some texts, made first where there is none; nobody removes it meanwhile.
+
+        What is not embedded yet is, for about ``seconds``: with 0 as far as the cache reaches, with None not at all.
+        """
         folder = self.folder / _name(texts)
         held = _held(folder)
         while held is None:
@@ -54,6 +59,9 @@ class Past:
         try:
             if not plan.current(index.manifest(), texts.snapshot()):
                 index.catch_up()  # another version of Quorra made it, or the disk lost a part
+            if seconds is not None:
+                with suppress(ModelAway):  # words are found all the same, and a search says what it lacks
+                    index.embed(seconds=seconds, progress=progress)
             yield index
         finally:
             index.close()
