@@ -51,15 +51,15 @@ class Pull:
 
     def run(self) -> Pulled:
         """Fetches and joins; nothing here is changed where that can't be done whole."""
-        source = self.texts.ledger.remote()
+        source = self.texts.ledger.far.remote()
         if isinstance(source, Refused):
             return Pulled(told(source))
-        with self.texts.ledger.pulling():
+        with self.texts.ledger.far.alone():
             return self._from(source)
 
     def _from(self, source: Remote) -> Pulled:
         ledger = self.texts.ledger
-        tip = ledger.fetch(source)
+        tip = ledger.far.fetch(source)
         if isinstance(tip, Refused):
             return Pulled(told(tip), str(source))
         if tip is None:

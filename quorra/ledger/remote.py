@@ -4,14 +4,16 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from tempfile import TemporaryFile
 
+from quorra.ledger.change import Applied, Outcome, Refused
 from quorra.ledger.plumbing.disk import Blocked
 from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
+from quorra.ledger.refusal import guarded
 
 PATIENCE = 300.0
 GRACE = 2.0
@@ -60,6 +62,34 @@ class Remote:
     def seen(self) -> str:
         """The ref under which Quorra keeps what she took over or sent last, whatever git fetched since."""
         return f"{SEEN}{self}"
+
+
+class Far:
+    """Reaches the remotes of one repository; no file, branch or setting here is changed."""
+
+    def __init__(self, repo: Repository) -> None:
+        self.repo = repo
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Lets one process at a time pull; raises Blocked where another one has been at it for half a minute."""
+        with self.repo.locks.hold("pull"):
+            yield
+
+    def remote(self) -> Remote | Refused:
+        """Gives the remote that the branch follows."""
+        return guarded(lambda: chosen(self.repo))
+
+    def fetch(self, source: Remote) -> str | Refused | None:
+        """Brings a remote's commits here and gives the last one's id, None where there is none."""
+        return guarded(lambda: fetch(self.repo, source))
+
+    def push(self, target: Remote) -> Outcome:
+        """Sends the branch to a remote, never by force."""
+        head = self.repo.head()
+        if head is None:
+            return Refused("empty", "There is no commit yet.")
+        return guarded(lambda: push(self.repo, target, head)) or Applied(head)
 
 
 def chosen(repo: Repository) -> Remote:
