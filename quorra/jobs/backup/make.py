@@ -13,7 +13,7 @@ from quorra.errors import QuorraError
 from quorra.home import Home
 from quorra.jobs.backup.archive import PIECE, Writer
 from quorra.jobs.backup.beside import beside, settle
-from quorra.ledger.kept import Keeper, Kept
+from quorra.ledger.keep.kept import Keeper, Kept
 from quorra.settings import FILE
 from quorra.state import database
 

@@ -13,10 +13,10 @@ from quorra.jobs.backup import archive
 from quorra.jobs.backup.archive import Damaged, Reader
 from quorra.jobs.backup.beside import beside, settle, sweep
 from quorra.ledger import create
+from quorra.ledger.keep.rebuild import Rebuild
 from quorra.ledger.plumbing.disk import Blocked
 from quorra.ledger.plumbing.disk import settle as medium
 from quorra.ledger.plumbing.process import GitFailed
-from quorra.ledger.rebuild import Rebuild
 from quorra.settings import FILE
 from quorra.state import database
 from quorra.state.database import StateError

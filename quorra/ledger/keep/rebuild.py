@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from quorra.ledger.kept import PIECE, STASH, portable
+from quorra.ledger.keep.kept import PIECE, STASH, portable
 from quorra.ledger.plumbing.disk import Blocked, Disk
 from quorra.ledger.plumbing.process import PLAIN, Git, GitFailed, sentence
 
