@@ -8,8 +8,8 @@ from quorra.access import gate, hands, merging
 from quorra.access.planned import Written, told
 from quorra.access.proposals import Proposals
 from quorra.ledger.change import Applied, Origin, Outcome, Refused, Stale
-from quorra.ledger.joint import Clash, Joint, binary
-from quorra.ledger.remote import Remote
+from quorra.ledger.far.joint import Clash, Joint, binary
+from quorra.ledger.far.remote import Remote
 from quorra.ledger.snapshot import hidden
 from quorra.settings import FILE
 from quorra.vault.strays import passing

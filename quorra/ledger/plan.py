@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from quorra.ledger.change import ChangeSet, Edit, Hand, Origin, Refused, Stale
-from quorra.ledger.joint import Joint
+from quorra.ledger.far.joint import Joint
 from quorra.ledger.journal import Draft, Touch
 from quorra.ledger.message import ASSISTANT, compose, identity, stamp
 from quorra.ledger.plumbing.attributes import sentence

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from quorra.ledger.change import Applied, Outcome, Refused, Stale
-from quorra.ledger.joint import Clash, Joint
+from quorra.ledger.far.joint import Clash, Joint
 from quorra.ledger.ledger import Ledger
 from quorra.ledger.plumbing.repository import Repository
 from tests.ledger.places import FORMS, ORIGIN, git, killed_at, opened, repository, sound, write

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from quorra.ledger import remote
 from quorra.ledger.change import Applied, Refused
+from quorra.ledger.far import remote
+from quorra.ledger.far.remote import Remote
 from quorra.ledger.ledger import Ledger
 from quorra.ledger.plumbing.disk import Blocked
 from quorra.ledger.plumbing.repository import Repository
-from quorra.ledger.remote import Remote
 from tests.ledger.places import git, opened, repository, sound, write
 from tests.ledger.test_merge import put
 

@@ -1,0 +1,1 @@
+"""Histories from elsewhere: how they are reached, and how they join ours."""
