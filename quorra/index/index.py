@@ -137,7 +137,8 @@ class Index:
             self._failed = None
             return found
         behind = self._source.behind(manifest.commit, snapshot.head) + plan.edited(manifest, snapshot) + manifest.left
-        return replace(found, behind=behind, reason=found.reason or self._failed)
+        # No commit leads from a later one to an earlier one that was checked out since.
+        return replace(found, behind=max(1, behind), reason=found.reason or self._failed)
 
     def manifest(self) -> Manifest | None:
         """Reads the last published manifest."""

@@ -15,6 +15,7 @@ import pytest
 from quorra.access.window import Window
 from quorra.index.index import Index
 from quorra.index.past import KEPT, Past
+from quorra.index.store import manifest as manifests
 from quorra.inference.embed.minilm import MiniLM
 from quorra.inference.protocol import Vectors
 from quorra.vault import past
@@ -247,3 +248,13 @@ def test_a_commit_before_the_vault_has_no_notes(tmp_path: Path):
         found = index.search("cat", window=EVERYTHING)
     assert (found.commit, found.behind, found.pending, found.hits) == (before, 0, 0, ())
     place.close()
+
+
+def test_an_index_of_a_later_commit_than_the_one_checked_out_is_behind(years: Years):
+    years.index.catch_up()
+    years.git("checkout", "-q", years.commits[2])
+    with manifests.locked(years.index.folder):
+        found = years.index.search("boiler", mode="words", window=EVERYTHING, wait=0.05)
+    assert (found.commit, found.behind) == (years.commits[-1], 1)
+    found = years.search("boiler", mode="words")
+    assert (found.commit, found.behind) == (years.commits[2], 0)

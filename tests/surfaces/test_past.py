@@ -142,3 +142,26 @@ def test_a_revision_that_is_none(years: Years, verb: str, revision: str):
 def test_two_revisions_at_once_are_wrong_usage(years: Years):
     said = quorra("read", "household/boiler@HEAD", "--at", "HEAD", "--home", str(years.root))
     assert (said.code, said.fields["error"]["code"]) == (2, "usage")
+
+
+def test_what_became_private_is_told_to_nobody_else(tmp_path: Path):
+    homes.create(tmp_path, empty=True)
+    for name, text in (
+        ("household/plans", "Tom's party is on the ninth of May."),
+        ("members/tom/bicycle", "It is red."),
+    ):
+        (tmp_path / f"vault/{name}.md").parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"vault/{name}.md").write_text(f"# A note\n\n{text}\n")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, *IDENTITY, "commit", "-q", "-m", "by hand")
+    (tmp_path / "vault/members/mira").mkdir()
+    (tmp_path / "vault/household/plans.md").rename(tmp_path / "vault/members/mira/plans.md")
+    (tmp_path / "vault/household/plans.md").write_text("# A note\n\nNothing is planned.\n")
+    asked = ("--at", "HEAD", "--home", str(tmp_path))
+    assert quorra("search", "party", *asked).fields["hits"][0]["path"] == "household/plans.md"
+    for member, code in (("tom", "no_note"), ("mira", None)):
+        found = quorra("search", "party ninth of May", *asked, "--as", member)
+        answer = quorra("ask", "When is the party?", *asked, "--as", member)
+        read = quorra("read", "household/plans", *asked, "--as", member)
+        assert read.fields.get("error", {}).get("code") == code
+        assert ["ninth" in str(said.fields) for said in (found, answer, read)] == [code is None] * 3
