@@ -76,19 +76,20 @@ class Disk:
     def folder(self, path: str, make: bool = False) -> Iterator[tuple[int, str]]:
         """Opens the folder that holds ``path``, part by part; raises Blocked at a link or a nested repository."""
         parent, _, name = path.rpartition("/")
-        kept = self._kept.get(parent) if self._kept else None
-        if kept is not None:
-            yield kept, name
+        kept = self._kept
+        if kept is None:
+            at = self._walk(parent, path, make)
+            try:
+                yield at, name
+            finally:
+                os.close(at)
             return
-        at = self._walk(parent, path, make)
-        if self._kept is not None and len(self._kept) < KEPT:
-            self._kept[parent] = at
-            yield at, name
-            return
-        try:
-            yield at, name
-        finally:
-            os.close(at)
+        # Taken out and put back at the end, so that those asked for longest ago go first and none goes that is in use.
+        at = kept.pop(parent) if parent in kept else self._walk(parent, path, make)
+        while len(kept) >= KEPT:
+            os.close(kept.pop(next(iter(kept))))
+        kept[parent] = at
+        yield at, name
 
     def _walk(self, parent: str, path: str, make: bool) -> int:
         at = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
