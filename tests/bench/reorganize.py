@@ -32,8 +32,8 @@ from tests.bench import vaults
 from tests.bench.embeddings_spared import commit
 
 WORDS = (
-    "alpha", "beta list", "größe", "gro\u0308ße", "notes & more", "mira's", 'so "called"', "x (2)", "50 percent", "-dash",
-    "--", "😀 smile", "a+b", "100% sure",
+    "alpha", "beta list", "größe", "gro\u0308ße", "notes & more", "mira's", 'so "called"', "x (2)", "50 percent",
+    "-dash", "--", "😀 smile", "a+b", "100% sure",
 )  # fmt: skip
 NAMES = ('it\'s "so"', "[draft] x", "-dash", "😀 smile", "new\nline", "gro\u0308ße", "a+b (1)", "50% off")
 DEAD = ("", " \n", "---\nstatus: dead\n---\n\nOld, see [another](a+b%20(1).md).\n")
