@@ -1,6 +1,7 @@
 """A backup holds all that is in no other place, and what is brought back from it is the same home."""
 
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -8,8 +9,10 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ from quorra.state.database import StateError
 from tests.conftest import ROOT
 
 BOILER = b"# Boiler\n\nThe pressure of the boiler is 1.5 bar.\n"
+WHO = ("-c", "user.name=Mira", "-c", "user.email=mira@localhost")
 SHED = b"# Shed\n\nThe shed key hangs behind the door.\n"
 
 
@@ -163,6 +167,52 @@ def test_a_home_that_never_rests_is_kept_whole(tmp_path: Path):
                 assert len(texts) == sum(1 for _ in (back / "vault").rglob("*.md"))
         finally:
             writer.kill()
+
+
+@contextmanager
+def busy(work: Callable[[], None]) -> Iterator[None]:
+    """Has a hand at work all the while."""
+    done = threading.Event()
+
+    def run() -> None:
+        while not done.is_set():
+            work()
+
+    hand = threading.Thread(target=run)
+    hand.start()
+    try:
+        yield
+    finally:
+        done.set()
+        hand.join()
+
+
+def test_a_file_that_never_rests_is_kept_as_it_was_read(house: Path, tmp_path: Path):
+    log = house / "vault/log.txt"
+
+    def write() -> None:
+        with open(log, "ab") as file:
+            file.write(b"a line\n")
+
+    write()
+    with busy(write):
+        made(house, tmp_path / "kept.tar")
+    restore(tmp_path / "kept.tar", tmp_path / "back")
+    kept = (tmp_path / "back/vault/log.txt").read_bytes()
+    assert kept
+    assert log.read_bytes().startswith(kept)
+
+
+def test_a_home_whose_files_come_and_go_too_fast_is_told_of(house: Path, tmp_path: Path):
+    numbers = itertools.count()
+
+    def write() -> None:
+        (house / f"vault/{next(numbers)}.md").touch()
+        time.sleep(0.002)
+
+    with busy(write), pytest.raises(make.Restless):
+        made(house, tmp_path / "kept.tar")
+    assert os.listdir(tmp_path) == ["house"]
 
 
 WRITER = """
@@ -368,6 +418,27 @@ def test_a_full_disk_leaves_nothing(house: Path, kept: Path, tmp_path: Path):
         assert done.returncode == 1, done.stdout
         assert "Make room" in done.stderr
         assert os.listdir(tmp_path / "place") == []
+
+
+def test_what_is_in_no_common_place_is_kept_or_told_of(house: Path, tmp_path: Path):
+    git(house, "init", "--quiet", str(house / "vault/other"))
+    (house / "vault/other/own.md").write_bytes(b"own")
+    tray = house / ".git/quorra/tray"
+    tray.mkdir(parents=True, exist_ok=True)
+    (tray / "kept-t-1").write_bytes(b"a hand edit that waits")
+    git(house, "checkout", "--quiet", "-b", "side")
+    for branch, text in (("side", b"side"), ("main", b"main")):
+        git(house, "checkout", "--quiet", branch)
+        (house / "vault/kept.md").write_bytes(text)
+        git(house, *WHO, "commit", "--quiet", "-m", "x", "vault/kept.md")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(house, *WHO, "merge", "--quiet", "side")
+    assert made(house, tmp_path / "kept.tar").apart == ("vault/other/",)
+    restore(tmp_path / "kept.tar", tmp_path / "back")
+    assert (tmp_path / "back/.git/quorra/tray/kept-t-1").read_bytes() == b"a hand edit that waits"
+    assert (tmp_path / "back/vault/kept.md").read_bytes() == (house / "vault/kept.md").read_bytes()
+    assert git(tmp_path / "back", "ls-files", "--unmerged") == git(house, "ls-files", "--unmerged") != ""
+    assert not (tmp_path / "back/vault/other").exists()
 
 
 def test_other_shapes_of_a_repository(tmp_path: Path):

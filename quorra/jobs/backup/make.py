@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +19,7 @@ from quorra.state import database
 
 FREE, TRIES = 2, 6
 STATE = "state.db"
+NEVER = (0, 0, 0, 0)
 
 
 class BadPlace(QuorraError):
@@ -119,7 +120,8 @@ def _fill(home: Home, keeper: Keeper, writer: Writer, work: Path) -> tuple[dict[
 def _files(home: Path, keeper: Keeper, writer: Writer) -> tuple[Kept, list[dict[str, Any]]]:
     """Writes the files that differ from git's index, all from one moment: the home looks the same before and after.
 
-    While others keep committing it holds the ledger's lock from the third try on.
+    While others keep committing it holds the ledger's lock from the third try on; and then a file that never rests,
+    such as a log, is kept as it was when it was read.
     """
     kept, mark = keeper.look(FILE), writer.mark()
     for number in range(TRIES):
@@ -127,11 +129,16 @@ def _files(home: Path, keeper: Keeper, writer: Writer) -> tuple[Kept, list[dict[
             kept = keeper.look(FILE) if number >= FREE else kept
             files = [_file(keeper, writer, path, place) for place, path in enumerate(kept.changed, 1)]
             again = keeper.look(FILE)
-        if again == kept:
+        if again == kept or (number >= FREE and _paths(again) == _paths(kept)):
             return again, [entry for entry in files if entry]
         kept = again
         writer.back(mark)
     raise Restless(home)
+
+
+def _paths(kept: Kept) -> Kept:
+    """Gives what was seen without when each file was written."""
+    return replace(kept, changed=dict.fromkeys(kept.changed, NEVER))
 
 
 def _file(keeper: Keeper, writer: Writer, path: str, number: int) -> dict[str, Any] | None:
