@@ -222,7 +222,8 @@ class Ledger:
 
     def resolve(self, rev: str) -> str:
         """Gives the commit that a revision names; raises UnknownRevision."""
-        found = None if not rev or set("\n\0") & set(rev) else self._repo.reader.info([f"{rev}^{{commit}}"])[0]
+        name = rev if rev.startswith(":/") else f"{rev}^{{commit}}"  # git looks for all that follows ":/" in messages
+        found = None if not rev or set("\n\0") & set(rev) else self._repo.reader.info([name])[0]
         if found is None:
             raise UnknownRevision(rev)
         return found[0]

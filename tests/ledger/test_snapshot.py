@@ -150,7 +150,7 @@ def test_trees_changes_and_blobs(home: Path, ledger: Ledger):
 
 
 @pytest.mark.parametrize(
-    "rev", ["", "nope", "HEAD~9", "HEAD:v/a.md", "a\nHEAD", "HEAD\0x", "-h", "--all", "HEAD^{tree}"]
+    "rev", ["", "nope", "HEAD~9", "HEAD:v/a.md", "a\nHEAD", "HEAD\0x", "-h", "--all", "HEAD^{tree}", ":/never said"]
 )
 def test_an_unknown_revision_is_said(ledger: Ledger, rev: str):
     with pytest.raises(UnknownRevision):
@@ -160,7 +160,7 @@ def test_an_unknown_revision_is_said(ledger: Ledger, rev: str):
 def test_revisions_resolve_as_git_resolves_them(home: Path, ledger: Ledger):
     head = git(home, "rev-parse", "HEAD").strip()
     git(home, "tag", "-a", "-m", "t", "tagged")
-    for rev in ("HEAD", "main", head, head[:8], "tagged", "@", "HEAD@{0}"):
+    for rev in ("HEAD", "main", head, head[:8], "tagged", "@", "HEAD@{0}", ":/start", "HEAD^{/start}"):
         assert ledger.resolve(rev) == head
 
 
