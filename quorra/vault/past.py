@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from quorra.ledger.change import Snapshot
+from quorra.ledger.ledger import UnknownRevision
 from quorra.vault.texts import Place, Texts
 
 _MARKS = re.compile(rb"^[\s>*+-]+(?:\[.\]\s*)?")
@@ -42,13 +43,18 @@ class Then(Texts):
 def at(texts: Texts, revision: str, view: View) -> Then:
     """Gives the texts of a revision; raises UnknownRevision.
 
-    Who sees the whole home sees all of them. Anybody else sees of a file that lay in their view then only what has
-    not left it since: its very text still lies in the view, or every line that tells something does, or it stayed
-    at its path all the time and no line that it lost is found outside the view now.
+    Who sees the whole home sees all of them. Anybody else sees only what led to the present, for a proposal or
+    another branch never lay before them; and of a file that lay in their view then only what has not left it since:
+    its very text still lies in the view, or every line that tells something does, or it stayed at its path all the
+    time and no line that it lost is found outside the view now.
     """
     commit = texts.ledger.resolve(revision)
     then = Then(texts, commit)
-    return then if view.whole else Then(texts, commit, frozenset(_left(texts, then, view)))
+    if view.whole:
+        return then
+    if texts.behind(texts.ledger.head(), commit):
+        raise UnknownRevision(revision)
+    return Then(texts, commit, frozenset(_left(texts, then, view)))
 
 
 def _left(texts: Texts, then: Then, view: View) -> set[str]:

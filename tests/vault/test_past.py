@@ -119,6 +119,18 @@ def test_a_note_that_is_gone_is_hidden_from_all_but_the_owner(home: Home):
     assert "household/plans.md" in home.shown(Window())
 
 
+def test_a_proposal_or_another_branch_is_the_owners_alone(home: Home):
+    git(home.root, "checkout", "-q", "-b", "other")
+    home.write("household/plans.md", OTHER)
+    home.commit()
+    git(home.root, "checkout", "-q", "main")
+    assert past.at(home.texts, "other", Window()).commit
+    with pytest.raises(UnknownRevision):
+        past.at(home.texts, "other", TOM)
+    git(home.root, "merge", "-q", "--ff-only", "other")
+    assert past.at(home.texts, "other", TOM).commit
+
+
 def test_a_revision_that_is_none(home: Home):
     for revision in ("", "never", "HEAD~9", "then\n", "--all"):
         with pytest.raises(UnknownRevision):
