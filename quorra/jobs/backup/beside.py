@@ -1,5 +1,6 @@
 """A place to work in beside what is to be made, so that it appears at once and whole."""
 
+import errno
 import fcntl
 import glob
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 LOCK = "lock"
+UNABLE = (errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 @contextmanager
@@ -45,11 +47,21 @@ def _make(folder: Path, name: str) -> tuple[Path, IO[bytes]]:
         # Another process may sweep the folder before it is locked.
         with suppress(FileNotFoundError):
             lock = open(place / LOCK, "xb")  # noqa: SIM115  it is held as long as the folder is used
-            with suppress(BlockingIOError):
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.path.samestat(os.stat(place / LOCK), os.fstat(lock.fileno())):
-                    return place, lock
+            if _held(lock) and os.path.samestat(os.stat(place / LOCK), os.fstat(lock.fileno())):
+                return place, lock
             lock.close()
+
+
+def _held(lock: IO[bytes]) -> bool:
+    """Takes the lock; goes without where the file system of a stick or a share has none, and nothing is swept there."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in UNABLE:
+            raise
+    return True
 
 
 def settle(folder: Path) -> None:
@@ -57,5 +69,8 @@ def settle(folder: Path) -> None:
     at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(at)
+    except OSError as error:
+        if error.errno not in UNABLE:
+            raise
     finally:
         os.close(at)

@@ -129,7 +129,8 @@ def _files(home: Path, keeper: Keeper, writer: Writer) -> tuple[Kept, list[dict[
             kept = keeper.look(FILE) if number >= FREE else kept
             files = [_file(keeper, writer, path, place) for place, path in enumerate(kept.changed, 1)]
             again = keeper.look(FILE)
-        if again == kept or (number >= FREE and _paths(again) == _paths(kept)):
+        same = again == kept or (number >= FREE and _paths(again) == _paths(kept))
+        if same and None not in files:
             return again, [entry for entry in files if entry]
         kept = again
         writer.back(mark)
