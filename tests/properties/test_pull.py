@@ -86,7 +86,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @example([("change", "a.md", 1), ("move", "a.md", 0)], [], [("change", "a.md", 5), ("move", "a.md", 1)], Random(0))
 @example([("change", "a.md", 1), ("move", "a.md", 0)], [], [("change", "b.md", 5), ("move", "b.md", 0)], Random(0))
 @example([("remove", "a.md", 0)], [("move", "b.md", 0)], [("change", "a.md", 5), ("change", "b.md", 1)], Random(0))
