@@ -113,6 +113,9 @@ def dangling(notes: dict[str, Note], names: links.Names) -> int:
     return sum(links.resolve(link, path, names) is None for path, note in notes.items() for link in note.links)
 
 
+@example(
+    ({"a.md": b"", "b.md": b""}, [Operation("delete", "a"), Operation("move", "b", "c"), Operation("move", "a", "c")])
+)
 @given(plans())
 @settings(max_examples=400, deadline=None)
 def test_links_follow_and_all_else_stays(plan: tuple[dict[str, bytes], list[Operation]]):

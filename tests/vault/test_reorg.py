@@ -89,6 +89,8 @@ def test_case(case: dict[str, Any]):
          "---\nentities:\n- >-\n  b's: c\n- |\n  b's: c\n---\n"),
         ({"a.md": "", "n.md": "---\nup: >\n  [[a|two\n  lines]] [[a]]\n---\n"}, [move("a", "b")], "n.md",
          "---\nup: >\n  [[b|two\n  lines]] [[b]]\n---\n"),
+        ({"d/a.md": "", "n.md": "[[d/a]] [x](d/a.md)"}, [move("d", "D")], "n.md", "[[D/a]] [x](D/a.md)"),
+        ({"d/index.md": "", "n.md": "[x](d/)"}, [move("d", "D")], "n.md", "[x](D/)"),
         ({"g/t.md": "", "n.md": "[[t]]"}, [{"op": "promote_to_folder", "src": "g/t"}], "n.md", "[[t/overview]]"),
     ],
 )  # fmt: skip

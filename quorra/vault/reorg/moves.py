@@ -113,12 +113,12 @@ def _take(operation: Operation, tree: _Tree) -> None:
 def _at_once(operations: Sequence[Operation], tree: _Tree) -> Moves:
     """Moves everything from where it lay first, so that files may change places."""
     moving = [operation for operation in operations if operation.op not in ("create_folder", "delete")]
-    pairs = [pair for operation in moving for pair in _pairs(operation, tree)]
-    if len({old for old, _ in pairs}) < len(pairs):
-        raise _No("exists", pairs[0][0], "One file would have to move twice.")
     for operation in operations:
         if operation not in moving:
             _take(operation, tree)
+    pairs = [pair for operation in moving for pair in _pairs(operation, tree)]
+    if len({old for old, _ in pairs}) < len(pairs):
+        raise _No("exists", pairs[0][0], "One file would have to move twice.")
     _move(pairs, tree)
     return tree.moves()
 

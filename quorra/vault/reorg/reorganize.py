@@ -68,7 +68,7 @@ def dead(note: Note) -> bool:
 
 
 class Reach(NamedTuple):
-    """The file that a link reaches, whether no reader could mean another, and whether by its very name."""
+    """The file that a link reaches, whether no reader could mean another, and whether by its very names."""
 
     file: str | None
     firm: bool
@@ -213,8 +213,14 @@ def _reach(link: Link, path: str, names: Names) -> Reach:
     file, firm = links.reach(link, path, names)
     if file is None:
         return Reach(None, firm, False)
-    last = link.target.rstrip("/").rpartition("/")[2]
-    return Reach(file, firm, file.rpartition("/")[2] in (last, f"{last}.md"))
+    return Reach(file, firm, file in (link.target, f"{link.target}.md") or _exact(link.target, file))
+
+
+def _exact(target: str, file: str) -> bool:
+    """Tells whether all names in a link's path are spelled as the file's are, or its folder's where it opens one."""
+    tail = "/".join(part for part in target.split("/") if part not in ("", ".", ".."))
+    folder = file.rpartition("/")[0] if _key(file) in links.OPENINGS else file
+    return any(f"/{path}".endswith(f"/{tail}") for path in (file, file.removesuffix(".md"), folder))
 
 
 def _broken(note: Note) -> int:
