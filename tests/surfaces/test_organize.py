@@ -53,6 +53,14 @@ def test_a_rename_stays_where_it_is(home: Path):
     assert quorra("rename", "home/heater", "cellar/heater", at=home).code == 2
 
 
+def test_names_may_begin_with_dashes(home: Path):
+    assert quorra("rename", "log", "--", "-log", at=home).fields["moved"] == [["log.md", "-log.md"]]
+    assert quorra("rename", "--", "-log", "--log", at=home).code == 2
+    assert quorra("move", "--", "-log", "-home/-dash", at=home).fields["moved"] == [["-log.md", "-home/-dash.md"]]
+    said = quorra("move", "--", "-home/-dash", "log", "--message", "back", at=home)
+    assert said.fields["moved"] == [["-home/-dash.md", "log.md"]]
+
+
 def test_a_note_becomes_a_folder(home: Path):
     assert quorra("promote", "home/boiler", at=home).fields["moved"] == [["home/boiler.md", "home/boiler/overview.md"]]
     assert "[[boiler/overview|the heater]]" in note(home, "log.md")

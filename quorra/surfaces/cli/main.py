@@ -1,5 +1,6 @@
 """The command ``quorra``: one file a family of verbs, loaded when its verb is called."""
 
+import re
 import sys
 from importlib import import_module
 
@@ -35,6 +36,7 @@ VERBS = {
     "restore": ("backup", "Bring a home back from its backup."),
     "models": ("models", "List and fetch models."),
 }
+_OPTION = re.compile(r"--[a-z]|-[a-z]$")
 
 
 class Verbs(click.RichGroup):
@@ -82,13 +84,17 @@ def main() -> None:
 
 
 def _settled(words: list[str]) -> list[str]:
-    """Lets options stand behind ``-- QUESTION`` too, as programs write them, and those of every verb before it."""
+    """Lets options stand behind ``-- QUESTION`` too, as programs write them, and those of every verb before it.
+
+    What stands there and is no option's name is an argument: ``rename -- -old -new``.
+    """
     start = 0
     while start < len(words) and (size := _shared(words[start])):
         start += size
     before, words = words[:start], words[start:]
     at = words.index("--") if "--" in words else len(words)
-    return [*words[:at], *words[at + 2 :], *before, *words[at : at + 2]]
+    end = next((each for each in range(at + 2, len(words)) if _OPTION.match(words[each])), len(words))
+    return [*words[:at], *words[end:], *before, *words[at:end]]
 
 
 def _shared(word: str) -> int:
