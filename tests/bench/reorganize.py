@@ -38,7 +38,7 @@ WORDS = (
 NAMES = ('it\'s "so"', "[draft] x", "-dash", "😀 smile", "new\nline", "gro\u0308ße", "a+b (1)", "50% off")
 DEAD = ("", " \n", "---\nstatus: dead\n---\n\nOld, see [another](a+b%20(1).md).\n")
 FENCED = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)`*~*[ \t]*$", re.MULTILINE | re.DOTALL)
-INLINE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+INLINE = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n[ >]*\n).)+?(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(
     r"\[\[(?P<wiki>[^\[\]|#\n]+)[^\[\]\n]*\]\]|\]\(\s*(?:<(?P<angle>[^<>\n]+)>|(?P<plain>[^\s()<>]+(?:\([^\s()]*\)[^\s()]*)*))"
 )
