@@ -13,7 +13,7 @@ from quorra.vault.texts import Place, Texts, complete, named, notes, plain
 
 _DEEPER = 10
 # Notes that are parsed in the time that a new process needs to load what reads an index.
-_MANY = 1000
+_MANY = 500
 
 Known = Mapping[str, tuple[str, Sequence[Link]]]
 
