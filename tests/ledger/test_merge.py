@@ -233,6 +233,15 @@ def test_the_right_to_run_a_file_comes_along(home: Path, ahead: bool):
     assert git(home, "status", "--porcelain") == ""
 
 
+def test_a_mode_of_old_is_a_regular_file(home: Path):
+    objects = Repository(home).objects
+    old = subprocess.run(["git", "-C", str(home), "cat-file", "tree", "HEAD^{tree}"], capture_output=True, check=True)
+    tree = objects.write(old.stdout + b"100664 zz.md\0" + bytes.fromhex(objects.write(b"old\n")), "tree")
+    tip = git(home, "commit-tree", "-p", "HEAD", "-m", "old", tree).strip()
+    assert merge(opened(home), tip) == Applied(tip)
+    assert git(home, "status", "--porcelain") == ""
+
+
 def test_crlf_on_disk_stays_where_git_converts(home: Path):
     git(home, "config", "core.autocrlf", "true")
     (home / "a.md").unlink()

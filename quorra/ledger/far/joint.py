@@ -55,17 +55,22 @@ def join(repo: Repository, ours: str, theirs: str) -> Joint | None:
         return None
     if base == theirs:
         return Joint(ours, ours, True, {})
-    if base == ours:
-        return Joint(ours, theirs, True, _changes(repo, repo.tree_of(ours), repo.tree_of(theirs)))
+    trees = [repo.tree_of(commit) for commit in (base, ours, theirs)]
+    rows, clashes = (_rows(repo, trees[1], trees[2]), ()) if base == ours else _merge(repo, ours, theirs, trees)
+    return Joint(ours, theirs, base == ours, _pairs(repo, trees[1], rows), clashes)
+
+
+def _merge(
+    repo: Repository, ours: str, theirs: str, trees: Sequence[str | None]
+) -> tuple[dict[str, Row | None], tuple[Clash, ...]]:
+    """Lets git merge, path by path where the two sides' renames meet; gives the rows that change and the clashes."""
     told = repo.git.run(*WORDS, ours, theirs, good=(0, 1)).split(b"\0")
     stages, plain = _told(told)
     if not plain:
-        rows, clashes = _by_path(repo, *map(repo.tree_of, (base, ours, theirs)))
-        return Joint(ours, theirs, False, _paired(repo, ours, rows), clashes)
-    kept = {path: sides.get(2) for path, sides in stages.items()}
-    goal = repo.objects.graft(told[0].decode(), kept)
+        return _by_path(repo, *trees)
+    goal = repo.objects.graft(told[0].decode(), {path: sides.get(2) for path, sides in stages.items()})
     clashes = tuple(_clash(path, *(sides.get(stage) for stage in (1, 2, 3))) for path, sides in stages.items())
-    return Joint(ours, theirs, False, _changes(repo, repo.tree_of(ours), goal), clashes)
+    return _rows(repo, trees[1], goal), clashes
 
 
 def _told(told: list[bytes]) -> tuple[dict[str, dict[int, Row]], bool]:
@@ -92,12 +97,8 @@ def _clash(path: str, base: Row | None, ours: Row | None, theirs: Row | None) ->
     return Clash(path, *(row.id if row else None for row in (base, ours, theirs)))
 
 
-def _changes(repo: Repository, old: str | None, new: str | None) -> dict[str, Pair]:
-    return {path: (repo.objects.row(old, path), row) for path, row in _rows(repo, old, new).items()}
-
-
-def _paired(repo: Repository, ours: str, rows: Rows) -> dict[str, Pair]:
-    tree = repo.tree_of(ours)
+def _pairs(repo: Repository, tree: str | None, rows: Rows) -> dict[str, Pair]:
+    """Gives for each path that changes its row in a tree and the new one."""
     pairs = {path: (repo.objects.row(tree, path), row) for path, row in rows.items()}
     return {path: pair for path, pair in pairs.items() if pair[0] != pair[1]}
 
@@ -106,14 +107,13 @@ def _rows(repo: Repository, old: str | None, new: str | None) -> dict[str, Row |
     """Gives every path that differs between two trees with its row in the new one."""
     if old is None or new is None or old == new:
         return {}
-    found = repo.differ.changes(old, new)
-    return {os.fsdecode(name): Row(mode, ident) if mode.strip("0") else None for mode, ident, name in found}
+    return {path: repo.objects.row(new, path) for path in (os.fsdecode(at[2]) for at in repo.differ.changes(old, new))}
 
 
 def _by_path(
     repo: Repository, base: str | None, ours: str | None, theirs: str | None
 ) -> tuple[dict[str, Row | None], tuple[Clash, ...]]:
-    """Merges path by path and follows no rename, where the two sides' renames meet; gives the rows that change."""
+    """Merges path by path and follows no rename; gives the rows that change and the clashes."""
     mine, rows = _rows(repo, base, ours), {}
     clashes: list[Clash] = []
     for path, theirs_row in _rows(repo, base, theirs).items():
