@@ -142,8 +142,8 @@ class Library:
         there = notes(places)
         told = known() if len(there) >= many else {}
         held = {path: told[path][1] for path in there if path in told and told[path][0] == places[path].blob}
-        parsed = self._parsed([path for path in there if path not in held], places)
-        held |= {note.path: note.links for note in parsed}
+        left = self._texts([path for path in there if path not in held], places)
+        held |= {path: parse.linked(path, raw).links for path, raw in left}
         return LinkGraph(list(places), {path: held[path] for path in there})
 
     def folder(self, name: str) -> bool:
