@@ -136,7 +136,7 @@ class _World:
         for path, held in self.graph.links.items():
             gone, moved = path in self.moves.gone, path in self.moves.to
             for link in held:
-                file = self.before(link, path).file
+                file = links.resolve(link, path, self.old)
                 near = moved or _key(link.target) in self.touched
                 if file is None:
                     lost += 1
