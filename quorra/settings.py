@@ -3,6 +3,7 @@
 import difflib
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -134,8 +135,7 @@ class Settings(_Table):
     @property
     def vault_root(self) -> str:
         """The vault's path from the home's root, empty where it is the home itself."""
-        path = str(PurePosixPath(self.vault.path))
-        return "" if path == "." else path
+        return _root(self.vault.path)
 
     def public(self, path: str) -> str | None:
         """Names a repository path as people and programs see it; None outside vault and facts.
@@ -154,6 +154,12 @@ class Settings(_Table):
         if name.startswith("/"):
             return name[1:]
         return f"{self.vault_root}/{name}" if self.vault_root else name
+
+
+@cache  # asked for every file of a vault
+def _root(path: str) -> str:
+    plain = str(PurePosixPath(path))
+    return "" if plain == "." else plain
 
 
 def own(path: str) -> bool:
