@@ -2,19 +2,18 @@
 
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from quorra.access import documenting, gate, merging, organizing, undoing, window, writing
-from quorra.access.documenting import Composed, Draft
-from quorra.access.planned import Planned, Written, told
+from quorra.access import window
+from quorra.access.changes import asked
+from quorra.access.changes.asked import Changes
 from quorra.access.proposals import Proposals
-from quorra.access.pulling import Pull, Pulled
 from quorra.access.window import Window
 from quorra.ledger.change import Origin, Refused
 from quorra.ledger.ledger import Ledger
@@ -24,7 +23,6 @@ from quorra.state.inbox import Inbox
 from quorra.state.keys import Keys
 from quorra.vault import past, starter
 from quorra.vault.library import Known, Library
-from quorra.vault.reorg.operation import Operation
 from quorra.vault.reorg.reorganize import LinkGraph
 from quorra.vault.starter import Made
 from quorra.vault.texts import Texts
@@ -263,71 +261,6 @@ class Home:
         key = self.model_key if self.settings.model.serves(told.url) else ""
         return models.chat(told, key, home=home)
 
-    def write(
-        self,
-        name: str,
-        content: bytes,
-        *,
-        principal: str,
-        surface: str,
-        reason: str = "",
-        expect: str | None = None,
-        propose: bool = False,
-    ) -> Written:
-        """Writes a note through the gate; ``expect`` is the blob it must still have on disk, empty for a new note."""
-        origin = Origin(principal, surface, reason)
-        refused = gate.barred(principal)
-        if refused is not None:
-            # Before anything is looked at: what a stranger's links lead to is told to nobody.
-            return told(refused)
-        if propose:
-            return self._parked("note", writing.payload(self.library, name, content), origin)
-        return gate.carry(writing.plan(self.library, name, content, origin, expect), principal, self.texts)
-
-    def document(
-        self,
-        draft: Draft,
-        *,
-        principal: str,
-        surface: str,
-        reason: str = "",
-        tool: str | None = None,
-        expect: str | None = None,
-        propose: bool = False,
-    ) -> Written:
-        """Assembles a note and writes it through the gate; one that a ``tool`` would overwrite is parked."""
-        origin = Origin(principal, surface, reason, tool=tool)
-        refused = gate.barred(principal)
-        if refused is not None:
-            return told(refused)
-        day = self.ledger.clock().date()
-        made = documenting.make(self.library, draft, origin, day, expect=expect, propose=propose)
-        if isinstance(made, Composed) and made.parked:
-            return self._parked("note", documenting.payload(self.library, made), origin)
-        return documenting.carry(self.library, made, origin)
-
-    def organize(
-        self,
-        operations: Sequence[Operation],
-        *,
-        principal: str,
-        surface: str,
-        reason: str = "",
-        propose: bool = False,
-        dry: bool = False,
-    ) -> Written:
-        """Reorganizes the vault through the gate; ``dry`` only says what would be done."""
-        origin = Origin(principal, surface, reason)
-        refused = gate.barred(principal)
-        if refused is not None:
-            return told(refused)
-        if propose and not dry:
-            return self._parked("reorganize", {"operations": list(map(asdict, operations))}, origin)
-        planned = organizing.plan(self.library, self.graph(), operations, origin)
-        if dry and isinstance(planned, Planned):
-            return Written("planned", issues=planned.issues, planned=planned)
-        return gate.carry(planned, principal, self.texts)
-
     def graph(self) -> LinkGraph:
         """Gives the links of all notes, as far as they can be had from the index."""
 
@@ -338,47 +271,16 @@ class Home:
 
         return self.library.graph(known)
 
-    def undo(self, revision: str, *, principal: str, surface: str, reason: str = "") -> Written:
-        """Takes a commit back through the gate; raises UnknownRevision."""
-        refused = gate.barred(principal)
-        if refused is not None:
-            return told(refused)
-        planned = undoing.plan(self.texts, revision, Origin(principal, surface, reason))
-        return gate.carry(planned, principal, self.texts)
-
-    def pull(self, *, principal: str, surface: str) -> Pulled:
-        """Takes in what others committed at the remote; where both sides changed the same lines, theirs is parked."""
-        refused = gate.barred(principal)
-        if refused is not None:
-            return Pulled(told(refused))
-        origin = Origin(principal, surface, "quorra remote pull")
-        return Pull(self.texts, self.proposals, origin, self.ledger.clock()).run()
-
-    def push(self, *, principal: str) -> Written:
-        """Sends the branch to the remote, never by force."""
-        refused = gate.barred(principal)
-        target = refused or self.ledger.far.remote()
-        return told(target if isinstance(target, Refused) else self.ledger.far.push(target))
-
-    def _parked(self, kind: str, payload: Mapping[str, Any], origin: Origin) -> Written:
-        return self.proposals.park(kind, payload, origin, self.ledger.clock())
+    @cached_property
+    def changes(self) -> Changes:
+        """The ways to change the home."""
+        return Changes(self.library, self.graph, lambda: self.proposals)
 
     @cached_property
     def proposals(self) -> Proposals:
         """What waits in the inbox; what a killed process left half done there is finished first."""
-
-        def organized(kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
-            steps = [Operation(**step) for step in kept["operations"]]
-            return organizing.plan(self.library, self.graph(), steps, origin)
-
-        def noted(kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
-            return writing.again(self.library, kept, origin)
-
-        def merged(kept: Mapping[str, Any], origin: Origin) -> Planned | Written:
-            return merging.plan(self.library, kept, origin)
-
         box = Inbox(database.open(self._own / "state.db"))
-        found = Proposals(box, self.texts, {"note": noted, "reorganize": organized, "merge": merged})
+        found = Proposals(box, self.texts, asked.kinds(self.library, self.graph))
         found.recover(self.ledger.clock())
         return found
 

@@ -13,6 +13,7 @@ import pytest
 from quorra import home as homes
 from quorra import settings
 from quorra.home import Home
+from quorra.ledger.change import Origin
 from quorra.settings import Embedder, Model, Settings
 from tests.ledger.places import killed, opened
 
@@ -88,7 +89,7 @@ def test_a_home_that_can_not_be_written_can_be_asked(tmp_path: Path, closed: Cal
     assert [hit.path for hit in found.hits] == ["boiler.md"]
     for words in ("boiler pressure", "boiler"):
         assert home.search(words, window=home.window("owner", None), at="HEAD").hits == ()
-    done = home.write("new", b"# New\n", principal="owner", surface="test")
+    done = home.changes.write("new", b"# New\n", Origin("owner", "test", ""))
     assert (done.outcome, done.code) == ("refused", "disk")
     spare = home.spare
     home.close()

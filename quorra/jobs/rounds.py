@@ -1,25 +1,21 @@
 """One look at what hands did to the files: what has settled is committed as theirs, the rest is told of."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from quorra.access import gate, hands, merging
+from quorra.access import gate, hands
 from quorra.access.window import Window
 from quorra.home import Home
+from quorra.jobs.conflicts import AT_ONCE, SURFACE, Conflict, Conflicts
 from quorra.ledger.change import Applied, Hand, Origin, Refused, Snapshot, Stale
-from quorra.state.inbox import Item
 from quorra.vault import links, strays
 from quorra.vault.library import Dangling
 from quorra.vault.links import Names
-from quorra.vault.strays import Copy
-from quorra.vault.texts import is_note
 
-SURFACE = "watch"
 REASON = "a hand edit, committed as it was once the files were quiet"
 _AGAIN = 300.0
-_DECIDED = ("draft_ready", "approved", "failed", "declined", "cancelled", "expired")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +36,6 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
-    """A conflicted copy of a file; ``proposal`` waits in the inbox to merge it, None where there is none to make."""
-
-    path: str
-    copy: str
-    proposal: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Round:
     """What a look found; ``again`` tells in how many seconds there will be more to do, None where all is done."""
 
@@ -62,6 +49,21 @@ class Round:
     def told(self) -> bool:
         """Tells whether there is anything to tell of."""
         return bool(self.adopted or self.left or self.conflicts or self.dangling)
+
+    @property
+    def stuck(self) -> bool:
+        """Tells whether something stands in the way of every hand edit."""
+        return any(not each.path for each in self.left)
+
+    def joined(self, other: "Round") -> "Round":
+        """Gives what this look and the next one found together."""
+        return Round(
+            self.adopted + other.adopted,
+            self.left + other.left,
+            self.conflicts + other.conflicts,
+            self.dangling + other.dangling,
+            other.again,
+        )
 
 
 @dataclass(slots=True)
@@ -86,7 +88,7 @@ class Rounds:
         self.quiet = quiet
         self.clock = clock
         self._left: set[Left] = set()
-        self._copies: set[tuple[str, str]] = set()
+        self._conflicts = Conflicts(home)
         self._stuck: dict[str, tuple[str | None, str, float]] = {}
 
     def look(self, late: bool = False) -> Round:
@@ -98,17 +100,17 @@ class Rounds:
         snapshot = texts.standing()
         copies = texts.copies(snapshot)
         edited = {path: blob for path, blob in snapshot.dirty.items() if path not in copies and self._ours(path)}
-        fresh = [path for path in copies if (path, snapshot.dirty.get(path) or "") not in self._copies]
+        fresh = self._conflicts.fresh(copies, snapshot)
         ages = _Ages(self.home)
         young = [path for path in (*edited, *fresh) if ages.of(path) < self.quiet]
         if young and not late:
             return Round(again=self.quiet - min(map(ages.of, young)))
         emptied = self._emptied([path for path in young if path in edited], snapshot)
         work = _Work(snapshot, again=self.quiet if emptied else None)
-        self._adopt({path: blob for path, blob in edited.items() if path not in emptied}, work)
-        kept = self.home.proposals.box.every() if fresh else ()
-        conflicts = tuple(self._conflict(path, copies[path], kept) for path in sorted(fresh))
-        self._copies |= {(path, snapshot.dirty.get(path) or "") for path in fresh}
+        self._adopt({path: blob for path, blob in edited.items() if path not in emptied}, work, late)
+        if len(fresh) > AT_ONCE:
+            work.again = self.quiet
+        conflicts = self._conflicts.meet(fresh[:AT_ONCE], copies, snapshot)
         return self._told(work, conflicts)
 
     def _ours(self, path: str) -> bool:
@@ -120,12 +122,15 @@ class Rounds:
         empty = [path for path in young if snapshot.dirty[path] == nothing]
         return {path for path in empty if head and self.home.ledger.at(head, path)}
 
-    def _adopt(self, edited: Mapping[str, str | None], work: _Work) -> None:
+    def _adopt(self, edited: Mapping[str, str | None], work: _Work, late: bool) -> None:
         """Commits what is edited, one commit an author, except what has to be left."""
         paths = self._free(edited, work)
         if not paths:
             return
         whose = self._whose(paths, work.snapshot)
+        if not late:
+            # In a storm the text may well be another one by now, and is wanted all the same.
+            whose = {path: replace(hand, blob=edited[path]) for path, hand in whose.items()}
         origin = Origin(hands.UNKNOWN, SURFACE, REASON, hands=whose)
         groups: dict[tuple[str, tuple[str, str]], list[str]] = {}
         for path in paths:
@@ -166,7 +171,7 @@ class Rounds:
                 mover = found.get(came.get(tree.get(path, ""), ""))
                 if mover:
                     found[path] = replace(mover, file=found[path].file)
-        return {path: replace(hand, blob=snapshot.dirty[path]) for path, hand in found.items()}
+        return found
 
     def _commit(
         self, paths: list[str], edited: Mapping[str, str | None], author: str, origin: Origin, work: _Work
@@ -194,23 +199,6 @@ class Rounds:
                 case Stale():
                     work.again = self.quiet
                     return
-
-    def _conflict(self, path: str, copy: Copy, kept: Sequence[Item]) -> Conflict:
-        """Parks the merge of a conflicted copy into its note, unless that was done for the same text before."""
-        note, name = self._name(copy.of), self._name(path)
-        now = self.home.texts.now(path)
-        if now is None or not is_note(note):
-            return Conflict(note, name, None)
-        payload = merging.payload(self.home.texts, note, now[1], copy=name)
-        for item in (each for each in kept if each.payload.get("copy") == name):
-            if item.payload["theirs"] == payload["theirs"] and item.state in _DECIDED:
-                return Conflict(note, name, item.id if item.state == "draft_ready" else None)
-            if item.state == "draft_ready":
-                self.home.proposals.box.move(item.id, "draft_ready", "cancelled", self.home.ledger.clock())
-        hand = hands.whose(self.home.settings, [path])[path]
-        origin = Origin(hand.principal, SURFACE, f"Merge the conflicted copy that {copy.kind} left of {note}")
-        parked = self.home.proposals.park("merge", payload, origin, self.home.ledger.clock())
-        return Conflict(note, name, parked.proposal)
 
     def _dangling(self, work: _Work) -> tuple[Dangling, ...]:
         """Gives the links that lead nowhere since files were removed by hand."""

@@ -81,13 +81,16 @@ class Watcher:
     def once(self) -> Round:
         """Takes in what has been quiet for long enough, after waiting for it once; raises Watched."""
         with alone(self.home):
-            until, pause = monotonic() + self.limit, self.quiet
+            total, until, pause = Round(), monotonic() + self.limit, self.quiet
             while not self._stopping.wait(pause):
-                found = self._rounds.look(late=monotonic() > until)
-                if found.again is None or found.told or monotonic() > until:
-                    return _counted(found)
+                late = monotonic() > until
+                found = self._rounds.look(late)
+                total = total.joined(found)
+                stuck = total.stuck and not (found.adopted or found.conflicts)
+                if found.again is None or late or stuck:
+                    break
                 pause = found.again + _BREATH
-        return Round()
+        return _counted(total)
 
     def _follow(self, hints: Hints) -> None:
         due = monotonic() + self.quiet

@@ -6,10 +6,11 @@ import pytest
 
 from quorra import home as homes
 from quorra import settings
-from quorra.access.documenting import Draft
+from quorra.access.changes.documenting import Draft
+from quorra.access.changes.writing import BadName
 from quorra.access.planned import Written
-from quorra.access.writing import BadName
 from quorra.home import Home
+from quorra.ledger.change import Origin
 from quorra.vault.compose import Fields
 from tests.ledger.places import git
 
@@ -21,13 +22,13 @@ def home(tmp_path: Path) -> Home:
     homes.create(tmp_path / "home", empty=True)
     found = Home.open(settings.read(tmp_path / "home"))
     for name in ("household/boiler", "workspaces/rental/keys", "workspaces/other/plan"):
-        found.write(name, b"# There\n\nWhat stood here before.\n", principal="owner", surface="test")
+        found.changes.write(name, b"# There\n\nWhat stood here before.\n", Origin("owner", "test", ""))
     return found
 
 
 def wrote(home: Home, path: str, title: str = "The pump", tool: str | None = "document", **more: str) -> Written:
     draft = Draft(path, Fields(title=title), TEXT, more.pop("within", ""))
-    return home.document(draft, principal=more.pop("principal", "owner"), surface="test", tool=tool, **more)  # type: ignore[arg-type]
+    return home.changes.document(draft, Origin(more.pop("principal", "owner"), "test", "", tool=tool), **more)  # type: ignore[arg-type]
 
 
 def count(home: Home) -> int:
@@ -83,7 +84,7 @@ def test_a_title_whose_name_is_taken_overwrites_nothing(home: Home, tool: str | 
         assert (done.outcome, done.code) == ("refused", "taken")
         assert "household/pumps.md" in (done.reason or "")
     draft = Draft("household/", Fields(title="Pumps"), TEXT)
-    assert home.document(draft, principal="owner", surface="test", propose=True).code == "taken"
+    assert home.changes.document(draft, Origin("owner", "test", ""), propose=True).code == "taken"
 
 
 def test_a_tool_names_new_notes_in_kebab_case(home: Home):
@@ -120,7 +121,7 @@ def test_a_link_that_stays_in_the_folder_leads_to_its_place(home: Home):
 
 def test_entities_are_given_as_the_paths_of_the_notes_they_name(home: Home):
     draft = Draft("pump", Fields(title="Pump", entities=("boiler", "[[keys]]", "nowhere")), TEXT)
-    done = home.document(draft, principal="owner", surface="test")
+    done = home.changes.document(draft, Origin("owner", "test", ""))
     found = home.library.read("pump", home.window("owner", None)).note
     assert found.metadata["entities"] == ["household/boiler", "workspaces/rental/keys", "nowhere"]
     assert [issue.code for issue in done.issues] == ["dangling-link"]
@@ -129,8 +130,8 @@ def test_entities_are_given_as_the_paths_of_the_notes_they_name(home: Home):
 def test_a_refusal_counts_the_lines_of_the_text_that_was_given(home: Home):
     before = count(home)
     text = b"\nOne line.\n\n<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n"
-    done = home.document(
-        Draft("pump", Fields(title="Pump", summary="A lead."), text), principal="owner", surface="test"
+    done = home.changes.document(
+        Draft("pump", Fields(title="Pump", summary="A lead."), text), Origin("owner", "test", "")
     )
     assert (done.outcome, count(home)) == ("refused", before)
     assert [(issue.code, issue.line) for issue in done.issues if issue.severity == "error"] == [("conflict-markers", 4)]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quorra.access import merging
+from quorra.access.changes import merging
 from quorra.home import Home, create
 from quorra.ledger.change import Origin
 from quorra.settings import read
@@ -18,7 +18,7 @@ BASE = b"# Boiler\n\nPressure: 1.4 bar.\n\nServiced in May.\n\nFilter: size 2.\n
 def home(tmp_path: Path):
     create(tmp_path, empty=True)
     opened = Home.open(read(tmp_path))
-    opened.write("boiler.md", BASE, principal="owner", surface="cli")
+    opened.changes.write("boiler.md", BASE, Origin("owner", "cli", ""))
     yield opened
     opened.close()
 
@@ -36,14 +36,14 @@ def now(home: Home, name: str = "boiler.md") -> bytes | None:
 
 
 def test_both_sides_are_in_the_merge(home: Home):
-    home.write("boiler.md", BASE.replace(b"1.4", b"1.5"), principal="owner", surface="cli")
+    home.changes.write("boiler.md", BASE.replace(b"1.4", b"1.5"), Origin("owner", "cli", ""))
     ident = parked(home, BASE.replace(b"size 2", b"size 3"))
     assert home.proposals.approve(ident, "owner", NOW).outcome == "applied"
     assert now(home) == BASE.replace(b"1.4", b"1.5").replace(b"size 2", b"size 3")
 
 
 def test_the_same_line_changed_twice_stands_twice_and_no_marker_does(home: Home):
-    home.write("boiler.md", BASE.replace(b"1.4", b"1.5"), principal="owner", surface="cli")
+    home.changes.write("boiler.md", BASE.replace(b"1.4", b"1.5"), Origin("owner", "cli", ""))
     ident = parked(home, BASE.replace(b"1.4", b"1.6"))
     assert home.proposals.approve(ident, "owner", NOW).outcome == "applied"
     text = now(home) or b""
@@ -56,7 +56,7 @@ def test_the_copy_goes_with_the_merge_unless_it_has_changed_since(home: Home):
     copy = home.settings.home / "vault" / "boiler (conflicted copy 2026-07-10 070952).md"
     theirs = BASE.replace(b"size 2", b"size 3")
     copy.write_bytes(theirs)
-    home.write("boiler.md", BASE.replace(b"1.4", b"1.5"), principal="owner", surface="cli")
+    home.changes.write("boiler.md", BASE.replace(b"1.4", b"1.5"), Origin("owner", "cli", ""))
     first = parked(home, theirs, copy.name)
     assert home.proposals.approve(first, "owner", NOW).outcome == "applied"
     assert not copy.exists()

@@ -9,6 +9,7 @@ import pytest
 from quorra import home as homes
 from quorra import settings
 from quorra.home import Home
+from quorra.ledger.change import Origin
 
 OLD, NEW = b"# Attic\n\nEmpty.\n", b"# Attic\n\nFull.\n"
 
@@ -24,8 +25,8 @@ def opened(root: Path) -> Home:
 
 
 def parked(home: Home) -> str:
-    home.write("attic", OLD, principal="owner", surface="test")
-    done = home.write("attic", NEW, principal="owner", surface="test", propose=True)
+    home.changes.write("attic", OLD, Origin("owner", "test", ""))
+    done = home.changes.write("attic", NEW, Origin("owner", "test", ""), propose=True)
     assert done.proposal
     return done.proposal
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from quorra.access.pulling import Pulled
+from quorra.access.changes.pulling import Pulled
 from quorra.home import Home, create
+from quorra.ledger.change import Origin
 from quorra.settings import read
 from tests.ledger.places import git, sound
 
@@ -68,11 +69,11 @@ def head(root: Path, ref: str = "HEAD") -> str:
 
 
 def write(home: Home, name: str, text: str) -> None:
-    assert home.write(name, text.encode(), principal="owner", surface="cli").outcome == "applied"
+    assert home.changes.write(name, text.encode(), Origin("owner", "cli", "")).outcome == "applied"
 
 
 def pull(home: Home) -> Pulled:
-    return home.pull(principal="owner", surface="cli")
+    return home.changes.pull(Origin("owner", "cli", ""))
 
 
 def note(place: Path, name: str = "boiler.md") -> str:
@@ -108,7 +109,7 @@ def test_the_same_line_is_a_proposal_and_no_marker(home: Home, place: Path):
     assert (item.kind, item.principal, item.surface) == ("merge", "remote", "remote")
     assert approve(home, done.proposals[0]) == "applied"
     assert "ours\ntheirs\n" in note(place)
-    assert home.push(principal="owner").outcome == "applied"
+    assert home.changes.push(Origin("owner", "cli", "")).outcome == "applied"
     assert pull(home).proposals == ()
     sound(place)
 
@@ -295,9 +296,9 @@ def test_a_hand_that_edits_while_it_is_pulled_is_taken_in(home: Home, place: Pat
 
 
 def test_only_the_owner_pulls_and_pushes(home: Home):
-    done = home.pull(principal="member:tom", surface="cli")
+    done = home.changes.pull(Origin("member:tom", "cli", ""))
     assert (done.done.outcome, done.done.code) == ("refused", "not_owner")
-    assert home.push(principal="member:tom").code == "not_owner"
+    assert home.changes.push(Origin("member:tom", "cli", "")).code == "not_owner"
 
 
 def test_plain_git_in_the_home_between_her_writes(home: Home, place: Path):
@@ -315,7 +316,7 @@ def test_plain_git_in_the_home_between_her_writes(home: Home, place: Path):
             git(place, "add", "-A")
             git(place, "commit", "-q", "-m", "vault backup")
             git(place, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
-            assert home.push(principal="owner").outcome == "applied"
+            assert home.changes.push(Origin("owner", "cli", "")).outcome == "applied"
         git(place.parent / "other", "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
         assert head(place, "HEAD^{tree}") == head(place.parent / "other", "HEAD^{tree}")
     for turn in range(4):
@@ -327,7 +328,7 @@ def test_plain_git_in_the_home_between_her_writes(home: Home, place: Path):
 def test_a_home_without_a_remote_says_how_to_add_one(tmp_path: Path):
     create(tmp_path, empty=True)
     home = Home.open(read(tmp_path))
-    for done in (pull(home).done, home.push(principal="owner")):
+    for done in (pull(home).done, home.changes.push(Origin("owner", "cli", ""))):
         assert (done.outcome, done.code) == ("refused", "no_remote")
         assert "git remote add origin URL" in (done.next or "")
     home.close()

@@ -9,6 +9,7 @@ from quorra import home as homes
 from quorra import settings
 from quorra.access.planned import Written
 from quorra.home import Home
+from quorra.ledger.change import Origin
 from quorra.vault.reorg.operation import Operation
 
 
@@ -24,11 +25,11 @@ def tree(home: Home) -> set[str]:
 
 
 def organize(home: Home, *operations: Operation, **how: bool) -> Written:
-    return home.organize(operations, principal="owner", surface="test", **how)
+    return home.changes.organize(operations, Origin("owner", "test", ""), **how)
 
 
 def undo(home: Home, revision: str = "HEAD") -> Written:
-    return home.undo(revision, principal="owner", surface="test")
+    return home.changes.undo(revision, Origin("owner", "test", ""))
 
 
 def test_a_made_folder_is_a_commit_and_goes_and_comes_with_it(home: Home):
@@ -48,7 +49,7 @@ def test_a_made_folder_is_a_commit_and_goes_and_comes_with_it(home: Home):
 
 
 def test_the_exact_tree_comes_back_after_a_plan(home: Home):
-    home.write("shed", b"# Shed\n", principal="owner", surface="test")
+    home.changes.write("shed", b"# Shed\n", Origin("owner", "test", ""))
     organize(home, Operation("create_folder", "here"))
     before = tree(home)
     steps = (
@@ -82,7 +83,7 @@ def test_a_folder_that_is_there_is_not_made_again(home: Home):
 
 
 def test_a_proposed_folder_is_shown_without_the_changes_of_another(home: Home):
-    home.write("shed", b"# Shed\n", principal="owner", surface="test")
+    home.changes.write("shed", b"# Shed\n", Origin("owner", "test", ""))
     parked = organize(home, Operation("create_folder", "attic"), propose=True)
     shown = home.proposals.show(parked.proposal or "")
     assert shown.rendering

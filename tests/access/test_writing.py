@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from quorra.access import gate, writing
+from quorra.access import gate
+from quorra.access.changes import writing
+from quorra.access.changes.writing import BadName
 from quorra.access.planned import Written
-from quorra.access.writing import BadName
 from quorra.ledger.change import Origin
 from quorra.settings import Settings, Vault
 from quorra.vault.library import Library

@@ -24,6 +24,7 @@ from quorra import home as homes
 from quorra import settings
 from quorra.access.window import OWNER
 from quorra.home import Home
+from quorra.ledger.change import Origin
 from quorra.vault.reorg.operation import Operation
 from tests.bench import vaults
 from tests.bench.repository import QUIET, git
@@ -83,12 +84,12 @@ def turn(home: Home, root: Path, pick: random.Random, number: int, by: bool) -> 
         name = pick.choice(names)
         target = f"area-{pick.randrange(6)}/{Path(name).name}"
         if target not in names:
-            done = home.organize([Operation("move", name, target)], principal=OWNER, surface="bench")
+            done = home.changes.organize([Operation("move", name, target)], Origin(OWNER, "bench", ""))
             assert done.outcome == "applied", done
             return
     if kind == "note":
-        done = home.write(
-            f"area-{pick.randrange(6)}/made-{number}", text(pick).encode(), principal=OWNER, surface="bench"
+        done = home.changes.write(
+            f"area-{pick.randrange(6)}/made-{number}", text(pick).encode(), Origin(OWNER, "bench", "")
         )
         assert done.outcome == "applied", done
         return

@@ -13,6 +13,7 @@ from pathlib import Path
 from quorra import home as homes
 from quorra import settings
 from quorra.home import Home
+from quorra.ledger.change import Origin
 
 PROPOSALS, LINES, HANDS, BAR = 50, 200, 12, 0.9
 HEAD = "# List\n\n"
@@ -32,7 +33,7 @@ def measured(root: Path, pick: random.Random) -> bool:
     homes.create(root, empty=True)
     home = Home.open(settings.read(root))
     lines = [f"Line {number} says {number * 7}.\n" for number in range(LINES)]
-    home.write("list", (HEAD + "".join(lines)).encode(), principal="owner", surface="bench")
+    home.changes.write("list", (HEAD + "".join(lines)).encode(), Origin("owner", "bench", ""))
     mine = {_parked(home, lines, number): number for number in pick.sample(range(LINES), PROPOSALS)}
     order = [*mine, *mine]
     pick.shuffle(order)
@@ -58,7 +59,7 @@ def measured(root: Path, pick: random.Random) -> bool:
 
 def _parked(home: Home, lines: list[str], number: int) -> str:
     changed = "".join([*lines[:number], f"{_new(number)}\n", *lines[number + 1 :]])
-    done = home.write("list", (HEAD + changed).encode(), principal="owner", surface="bench", propose=True)
+    done = home.changes.write("list", (HEAD + changed).encode(), Origin("owner", "bench", ""), propose=True)
     assert done.proposal, done
     return done.proposal
 

@@ -23,7 +23,7 @@ from urllib.parse import quote, unquote
 from quorra import home as homes
 from quorra import settings
 from quorra.home import Home
-from quorra.ledger.change import Refused
+from quorra.ledger.change import Origin, Refused
 from quorra.vault import parse
 from quorra.vault.reorg.moves import Moves, expand
 from quorra.vault.reorg.operation import Operation
@@ -208,9 +208,9 @@ def undone(root: Path, plans: list[list[Operation]]) -> tuple[int, int]:
     same = 0
     for steps in plans:
         start = tree()
-        done = home.organize(steps, principal="owner", surface="bench")
+        done = home.changes.organize(steps, Origin("owner", "bench", ""))
         assert done.commit, done
-        home.undo(done.commit, principal="owner", surface="bench")
+        home.changes.undo(done.commit, Origin("owner", "bench", ""))
         same += tree() == start
     home.close()
     return len(plans), same

@@ -27,6 +27,7 @@ from quorra import settings
 from quorra.access.planned import Written
 from quorra.home import Home
 from quorra.index.index import Index
+from quorra.ledger.change import Origin
 from quorra.vault.reorg.operation import Operation
 from tests.bench import vaults
 from tests.bench.cold import run
@@ -120,7 +121,7 @@ class Reorganizer:
 
     def within(self) -> None:
         """Carries the plan out in this process."""
-        self.done = self.home.organize(self.steps, principal="owner", surface="bench")
+        self.done = self.home.changes.organize(self.steps, Origin("owner", "bench", ""))
 
     def process(self) -> None:
         """Carries it out by the command line."""
@@ -128,7 +129,7 @@ class Reorganizer:
 
     def back(self) -> bool:
         """Takes it back; tells if the tree is the one from before, and clean."""
-        self.home.undo("HEAD", principal="owner", surface="bench")
+        self.home.changes.undo("HEAD", Origin("owner", "bench", ""))
         return self.tree() == self.start and not self.home.texts.snapshot().dirty
 
 

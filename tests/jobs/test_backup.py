@@ -24,6 +24,7 @@ from quorra.home import Home
 from quorra.jobs.backup import archive, make
 from quorra.jobs.backup.archive import Damaged, Newer, Writer
 from quorra.jobs.backup.restore import Unfit, restore
+from quorra.ledger.change import Origin
 from quorra.state.database import StateError
 from tests.conftest import ROOT
 
@@ -63,8 +64,8 @@ def house(tmp_path: Path) -> Path:
     homes.create(root, empty=True)
     home = Home.open(settings.read(root))
     for name, content in (("household/boiler", BOILER), ("gone", b"# Gone\n"), ("kept", b"# Kept\n")):
-        assert home.write(name, content, principal="owner", surface="test").outcome == "applied"
-    assert home.write("shed", SHED, principal="owner", surface="test", propose=True).outcome == "parked"
+        assert home.changes.write(name, content, Origin("owner", "test", "")).outcome == "applied"
+    assert home.changes.write("shed", SHED, Origin("owner", "test", ""), propose=True).outcome == "parked"
     home.close()
     vault = root / "vault"
     (vault / "household/boiler.md").write_bytes(BOILER + b"\nBled in May.\n")
@@ -230,7 +231,7 @@ for number in range(100000):
     assert home.ledger.adopt([f"vault/hand{number}.md"], Origin("owner", "test", "by hand"))
     (root / f"vault/hand{number}.md").rename(root / f"vault/moved{number}.md")
     home.ledger.adopt([f"vault/hand{number}.md", f"vault/moved{number}.md"], Origin("owner", "test", "by hand"))
-    home.write(f"own{number}", f"# Own {number}".encode(), principal="owner", surface="test", propose=number % 5 == 0)
+    home.changes.write(f"own{number}", f"# Own {number}".encode(), Origin("owner", "test", ""), propose=number % 5 == 0)
 """
 
 

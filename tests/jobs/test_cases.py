@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from quorra.ledger.change import Origin
 from quorra.surfaces.cli.verbs.watch import lines
 from tests.conftest import cases
 from tests.jobs.watched import EVERYTHING, Watched, rename
@@ -33,7 +34,7 @@ def do(place: Watched, step: dict[str, Any]) -> None:
         case {"symlink": path, "to": to}:
             place.file(path).symlink_to(to)
         case {"assistant_write": path, "text": text}:
-            done = place.home.write(path, text.encode(), principal="owner", surface="test")
+            done = place.home.changes.write(path, text.encode(), Origin("owner", "test", ""))
             assert done.outcome == "applied", done
         case {"stop": _}:
             place.settled()
@@ -117,7 +118,7 @@ def test_wat_11_a_hand_edit_between_plan_and_write_is_not_overwritten(tmp_path: 
     place.watch()
     blob = place.home.library.read("home/boiler", EVERYTHING).blob
     place.write("home/boiler.md", "person text\n")
-    done = place.home.write("home/boiler.md", b"mine\n", principal="owner", surface="test", expect=blob)
+    done = place.home.changes.write("home/boiler.md", b"mine\n", Origin("owner", "test", ""), expect=blob)
     assert done.outcome == "stale"
     assert "home/boiler.md" in (done.reason or "")
     place.settled()

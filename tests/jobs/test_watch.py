@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from quorra.jobs.rounds import Round
+from quorra.jobs.conflicts import AT_ONCE
+from quorra.jobs.rounds import Round, Rounds
 from quorra.jobs.watch import Watched as WatchedAlready
 from quorra.jobs.watch import Watcher
+from quorra.ledger.change import Origin
 from quorra.settings import Author
 from tests.jobs.watched import QUIET, Watched
 
@@ -75,7 +77,7 @@ def test_what_is_gone_has_no_owner_but_what_moved_has(place: Watched):
 def test_a_hand_edit_that_a_write_meets_is_in_the_name_of_its_author_too(place: Watched):
     told(place, {})
     place.write("members/tom/t.md", "by hand\n")
-    place.home.write("members/tom/t.md", b"by hand\nand more\n", principal="owner", surface="test")
+    place.home.changes.write("members/tom/t.md", b"by hand\nand more\n", Origin("owner", "test", ""))
     assert [(author, subject) for author, subject, _ in place.commits()] == [
         ("tom", "Direct edit of members/tom/t.md"),
         ("Quorra", "Change members/tom/t.md"),
@@ -184,7 +186,39 @@ def test_the_second_watcher_of_a_home_says_so(place: Watched):
     assert once(place) == Round()
 
 
-def test_a_folder_that_is_new_or_was_moved_is_watched(place: Watched):
+def test_a_text_that_was_just_emptied_waits_even_in_a_storm(place: Watched):
+    place.write("home/a.md", "")
+    place.write("home/boiler.md", "more\n")
+    rounds = Rounds(place.home, 1.0, time.monotonic)
+    found = rounds.look(late=True)
+    assert list(names(found).values()) == [["home/boiler.md"]]
+    assert found.again == 1.0
+    time.sleep(1.1)
+    assert list(names(rounds.look()).values()) == [["home/a.md"]]
+
+
+def test_without_any_hint_a_text_is_still_left_until_it_was_quiet(place: Watched):
+    rounds = Rounds(place.home, 0.5, time.monotonic)
+    place.write("home/a.md", "ha")
+    found = rounds.look()
+    assert not found.adopted
+    assert 0 < (found.again or 0) <= 0.5
+    time.sleep(0.6)
+    place.file("home").rename(place.file("house"))
+    assert not rounds.look().adopted, "a folder that was just moved brings old files"
+    time.sleep(0.6)
+    assert rounds.look().adopted
+
+
+@pytest.fixture
+def unpolled(tmp_path: Path):
+    made = Watched(tmp_path, {}, poll=60.0)
+    yield made
+    made.close()
+
+
+def test_a_folder_that_is_new_or_was_moved_is_watched(unpolled: Watched):
+    place = unpolled
     place.watch()
     place.write("new/deep/x.md", "x\n")
     place.settled()
@@ -243,3 +277,25 @@ def test_a_copy_without_its_note_is_a_note(place: Watched):
     found = once(place)
     assert list(names(found).values()) == [[COPY, "home/boiler.md"]]
     assert found.conflicts == ()
+
+
+def test_the_merge_of_a_copy_goes_with_it_and_follows_its_folder(place: Watched):
+    place.write(COPY, "other\n")
+    (first,) = once(place).conflicts
+    place.file("home").rename(place.file("house"))
+    (second,) = once(place).conflicts
+    assert second.path == "house/boiler.md"
+    place.file(second.copy).unlink()
+    assert once(place) == Round()
+    states = {item.id: item.state for item in place.home.proposals.box.every()}
+    assert states == {first.proposal: "cancelled", second.proposal: "cancelled"}
+    assert place.home.ledger.renderings() == {}
+
+
+def test_many_copies_at_once_are_all_met(place: Watched):
+    for number in range(AT_ONCE + 5):
+        place.write(f"home/n{number}.md", f"{number}\n")
+        place.write(f"home/n{number}_conflict-20240501-101010.md", f"{number} and more\n")
+    found = once(place)
+    assert len({each.proposal for each in found.conflicts}) == AT_ONCE + 5
+    assert found.again is None

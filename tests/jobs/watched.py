@@ -40,7 +40,7 @@ class Watched:
     def watch(self, limit: float = 300.0) -> None:
         """Starts the watcher and waits until it hears."""
         self.watcher = Watcher(self.home, self.rounds.append, self.said.append, limit=limit)
-        self._thread = threading.Thread(target=self.watcher.run)
+        self._thread = threading.Thread(target=self.watcher.run, daemon=True)
         self._thread.start()
         time.sleep(0.1)
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from quorra.home import Home, create
+from quorra.ledger.change import Origin
 from quorra.settings import read
 from tests.ledger.places import git, sound
 
@@ -113,7 +114,7 @@ def test_nothing_is_lost_in_a_pull(start: Path, ours, hand, theirs, order):
 
 
 def _check(home: Home, place: Path, mine: set[str], other: set[str], order) -> None:
-    done = home.pull(principal="owner", surface="cli")
+    done = home.changes.pull(Origin("owner", "cli", ""))
     assert done.done.outcome == "applied", done
     here = standing(place / "home")
     parked = {line for ident in done.proposals for line in home.proposals.box.get(ident).payload["theirs"].split("\n")}
@@ -127,9 +128,9 @@ def _check(home: Home, place: Path, mine: set[str], other: set[str], order) -> N
     assert mine | other <= standing(place / "home")
     sound(place / "home")
     commit(place / "home", "what is left by hand")
-    assert home.push(principal="owner").outcome == "applied"
+    assert home.changes.push(Origin("owner", "cli", "")).outcome == "applied"
     second = Home.open(read(place / "other"))
-    assert second.pull(principal="owner", surface="cli").done.outcome == "applied"
+    assert second.changes.pull(Origin("owner", "cli", "")).done.outcome == "applied"
     second.close()
     trees = {git(place / name, "rev-parse", "HEAD^{tree}") for name in ("home", "other")}
     assert len(trees) == 1

@@ -13,7 +13,8 @@ from urllib.parse import quote
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from quorra.access import gate, organizing, undoing
+from quorra.access import gate
+from quorra.access.changes import organizing, undoing
 from quorra.access.planned import Planned
 from quorra.index import links as indexed
 from quorra.ledger.change import Origin, Refused

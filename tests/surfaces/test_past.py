@@ -10,6 +10,7 @@ from quorra import home as homes
 from quorra import settings
 from quorra.access.window import OWNER, Window
 from quorra.home import Home
+from quorra.ledger.change import Origin
 from quorra.vault.reorg.operation import Operation
 from tests.index.place import IDENTITY
 from tests.surfaces.test_cli import quorra
@@ -47,17 +48,17 @@ class Years:
     def _write(self, name: str, text: str) -> None:
         old = self.home.texts.places().get(name)
         expect = old.blob if old else None
-        done = self.home.write(name, text.encode(), principal=OWNER, surface="test", expect=expect)
+        done = self.home.changes.write(name, text.encode(), Origin(OWNER, "test", ""), expect=expect)
         assert done.outcome == "applied", done
         self._note()
 
     def _organize(self, *steps: Operation) -> str:
-        done = self.home.organize(list(steps), principal=OWNER, surface="test")
+        done = self.home.changes.organize(list(steps), Origin(OWNER, "test", ""))
         assert done.outcome == "applied", done
         return self._note()
 
     def _undo(self, commit: str) -> None:
-        done = self.home.undo(commit, principal=OWNER, surface="test")
+        done = self.home.changes.undo(commit, Origin(OWNER, "test", ""))
         assert done.outcome == "applied", done
         self._note()
 

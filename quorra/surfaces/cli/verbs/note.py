@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from quorra.errors import QuorraError
+from quorra.ledger.change import Origin
 from quorra.surfaces import fields
 from quorra.surfaces.cli.verb import DONE, EXITS, FAILED, Call, Result, counted, named, verb
 
 if TYPE_CHECKING:
-    from quorra.access.documenting import Draft
+    from quorra.access.changes.documenting import Draft
     from quorra.access.planned import Written
     from quorra.ledger.change import Entry
 
@@ -86,9 +87,12 @@ def note(
     if not content and not source and not (assembled and (given["summary"] or expect)):
         raise NoText(path)
     with call.open() as home:
-        told: dict[str, Any] = {"principal": call.principal, "surface": "cli", "reason": message or ""}
-        told |= {"expect": expect, "propose": propose}
-        done = home.document(_draft(path, content, **given), **told) if assembled else home.write(path, content, **told)
+        origin = Origin(call.principal, "cli", message or "")
+        if assembled:
+            draft = _draft(path, content, **given)
+            done = home.changes.document(draft, origin, expect=expect, propose=propose)
+        else:
+            done = home.changes.write(path, content, origin, expect=expect, propose=propose)
     result = written(done)
     made = done.planned and home.settings.public(done.planned.change.edits[0].path)
     first, *rest = result.text.splitlines()
@@ -98,7 +102,7 @@ def note(
 
 def _draft(path: str, content: bytes, *, kind: str | None, origin: str | None, **given: Any) -> "Draft":
     """Gives the note to be assembled; without text, only its fields are set."""
-    from quorra.access.documenting import Draft
+    from quorra.access.changes.documenting import Draft
     from quorra.vault.compose import Fields
 
     words = {key: value or "" for key, value in given.items() if key in ("title", "summary")}

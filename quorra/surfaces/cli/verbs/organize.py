@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from quorra.ledger.change import Origin
 from quorra.surfaces.cli.verb import Call, Result, verb
 from quorra.surfaces.cli.verbs.note import written
 from quorra.vault.reorg import operation
@@ -36,9 +37,7 @@ def _organized(
     call: Call, home: "Home", operations: Sequence[Operation], dry_run: bool, propose: bool, message: str | None
 ) -> Result:
     return written(
-        home.organize(
-            operations, principal=call.principal, surface="cli", reason=message or "", propose=propose, dry=dry_run
-        )
+        home.changes.organize(operations, Origin(call.principal, "cli", message or ""), propose=propose, dry=dry_run)
     )
 
 

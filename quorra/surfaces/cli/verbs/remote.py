@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from quorra.ledger.change import Origin
 from quorra.surfaces.cli.verb import Call, Result, counted, verb
 from quorra.surfaces.cli.verbs.note import written
 
 if TYPE_CHECKING:
-    from quorra.access.pulling import Pulled
+    from quorra.access.changes.pulling import Pulled
 
 
 @click.group(cls=click.RichGroup)
@@ -23,7 +24,7 @@ def pull(call: Call) -> Result:
     """Take in what others committed; where both sides changed the same lines, theirs waits in the inbox."""
     with call.open() as home:
         call.owns("The remote")
-        done = home.pull(principal=call.principal, surface="cli")
+        done = home.changes.pull(Origin(call.principal, "cli", ""))
     told = written(done.done)
     more = {"proposals": list(done.proposals), "kept": list(done.kept), "commits": done.commits, "files": done.files}
     return replace(told, fields={**told.fields, **more}, text="\n".join([told.text, *_came(done)]))
@@ -35,7 +36,7 @@ def push(call: Call) -> Result:
     """Send what is committed here; nothing at the remote is ever overwritten."""
     with call.open() as home:
         call.owns("The remote")
-        told = written(home.push(principal=call.principal))
+        told = written(home.changes.push(Origin(call.principal, "cli", "")))
         waiting = len(home.ledger.snapshot().dirty)
     if told.exit or not waiting:
         return told

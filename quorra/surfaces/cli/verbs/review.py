@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from quorra.access.proposals import Shown
+from quorra.ledger.change import Origin
 from quorra.surfaces import fields
 from quorra.surfaces.cli import tree
 from quorra.surfaces.cli.verb import Call, Result, counted, verb
@@ -89,7 +90,7 @@ def decline(call: Call, ident: str, reason: str) -> Result:
 def undo(call: Call, commit: str, message: str | None) -> Result:
     """Take a commit back, as a commit of its own."""
     with call.open() as home:
-        done = home.undo(commit, principal=call.principal, surface="cli", reason=message or "")
+        done = home.changes.undo(commit, Origin(call.principal, "cli", message or ""))
     return written(done)
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from quorra.access.changes.writing import kept_bytes, kept_text
 from quorra.access.planned import Planned, Written, told
-from quorra.access.writing import kept_bytes, kept_text
 from quorra.ledger.change import ChangeSet, Edit, Origin, Refused
 from quorra.vault.library import Library
 from quorra.vault.texts import Texts

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from quorra.access import gate, hands, merging
+from quorra.access import gate, hands
+from quorra.access.changes import merging
 from quorra.access.planned import Written, told
 from quorra.access.proposals import Proposals
 from quorra.ledger.change import Applied, Origin, Outcome, Refused, Stale

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from quorra.access import gate, writing
+from quorra.access import gate
+from quorra.access.changes import writing
 from quorra.access.planned import Written, told
 from quorra.access.window import OWNER
 from quorra.ledger.change import Origin, Refused, Stale

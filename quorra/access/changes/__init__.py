@@ -1,0 +1,1 @@
+"""What can be changed, a file a kind: each gives a plan, and writes nothing."""
