@@ -22,9 +22,10 @@ path = {path}
 name = {name}
 email = {email}
 
-# Whose a hand edit is, by the local user that the file belongs to: the owner's, or a member's by their folder's name.
-[authors.{uid}]
-principal = "owner"
+# Whose a hand edit is, by the local user that the file belongs to: "owner", or a member by their folder's name.
+# Without this it is the member's whose folder the file lies in, else of one unknown.
+# [authors.{uid}]
+# principal = "owner"
 """
 _FACTS = "# Household\n\n<!-- One fact a line, as you would say it. -->\n"
 _EVALS = "# Suites\n\nOne folder a suite, with its questions in cases.jsonl. Run one with: quorra evals run NAME\n"
