@@ -93,8 +93,9 @@ class Owner(_Table):
 
 
 class Watch(_Table):
-    """How hand edits are taken in: after so many seconds of quiet, looked for at least every ``poll`` seconds."""
+    """Whether hand edits are committed, after how many seconds of quiet, and how often they are looked for."""
 
+    adopt: bool = True
     quiet: float = Field(default=2.0, gt=0, le=300)
     poll: float = Field(default=30.0, gt=0, le=600)
 

@@ -29,9 +29,23 @@ class Watched(QuorraError):
         )
 
 
+class Unwatched(QuorraError):
+    """The home's settings leave hand edits to those who make them."""
+
+    code = "unwatched"
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(
+            f"The settings of {home.settings.home} leave hand edits to be committed by those who make them.",
+            "To have Quorra do it, set adopt = true under [watch] in quorra.toml.",
+        )
+
+
 @contextmanager
 def alone(home: Home) -> Iterator[None]:
-    """Holds a home's one watch; raises Watched where another process has it."""
+    """Holds a home's one watch; raises Watched where another process has it, and Unwatched."""
+    if not home.settings.watch.adopt:
+        raise Unwatched(home)
     home.settings.private.mkdir(exist_ok=True)
     with open(home.settings.private / "watch.lock", "ab") as file:
         try:
@@ -67,7 +81,7 @@ class Watcher:
         self._wake.set()
 
     def run(self) -> None:
-        """Watches until it is stopped; raises Watched."""
+        """Watches until it is stopped; raises Watched and Unwatched."""
         told = self.home.settings
         roots = [told.home / root for root in (told.vault_root, FACTS)]
         with alone(self.home):
@@ -79,7 +93,7 @@ class Watcher:
                 hints.close()
 
     def once(self) -> Round:
-        """Takes in what has been quiet for long enough, after waiting for it once; raises Watched."""
+        """Takes in what has been quiet for long enough, after waiting for it once; raises Watched and Unwatched."""
         with alone(self.home):
             total, until, pause = Round(), monotonic() + self.limit, self.quiet
             while not self._stopping.wait(pause):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from quorra import settings
+from tests.conftest import ROOT
 from tests.jobs.watched import QUIET, Watched
 
 SECONDS = 10.0
@@ -126,3 +128,17 @@ def test_the_service_takes_hand_edits_in(place: Watched):
     (told,) = [json.loads(line) for line in log.read_text().splitlines() if '"adopted"' in line]
     assert told["paths"] == ["home/boiler.md"]
     assert "sesame" not in log.read_text()
+
+
+def test_a_home_whose_hands_commit_themselves_is_not_watched(place: Watched):
+    toml = place.root / "quorra.toml"
+    toml.write_text(toml.read_text().replace("[watch]\n", "[watch]\nadopt = false\n"))
+    place.write("home/a.md", "a\n")
+    running = Process(place, words=("--once",))
+    assert running.process.wait(SECONDS) == 1
+    assert running.said("set adopt = true under [watch]")
+    assert place.commits() == []
+
+
+def test_this_repository_is_not_watched():
+    assert not settings.read(ROOT).watch.adopt

@@ -166,8 +166,9 @@ class Watching(threading.Thread):
     def run(self) -> None:
         """Watches until it is stopped; what fails is counted and tried again."""
         pause = 0.0
-        while self._home.writable and not self._stopping.wait(pause):
-            pause = self._home.settings.watch.poll
+        told = self._home.settings.watch
+        while told.adopt and self._home.writable and not self._stopping.wait(pause):
+            pause = told.poll
             try:
                 self._watcher.run()
             except Watched as error:
