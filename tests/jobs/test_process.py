@@ -142,3 +142,18 @@ def test_a_home_whose_hands_commit_themselves_is_not_watched(place: Watched):
 
 def test_this_repository_is_not_watched():
     assert not settings.read(ROOT).watch.adopt
+
+
+def test_the_service_waits_for_another_watcher_and_then_watches(place: Watched):
+    first = Process(place)
+    until(lambda: first.said("Quorra watches"))
+    log = place.root.parent / "serve.log"
+    command = [sys.executable, "-m", "quorra", "serve", "--port", "0", "--home", str(place.root)]
+    with open(log, "wb") as out, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=out) as running:
+        until(lambda: "watches" in log.read_text())
+        assert first.end(signal.SIGKILL) == -signal.SIGKILL
+        place.write("home/a.md", "a\n")
+        place.settled(seconds=SECONDS)
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(SECONDS) == 0
+    assert log.read_text().count("watches") == 1
