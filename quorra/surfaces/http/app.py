@@ -39,12 +39,13 @@ PAGE = (files("quorra.surfaces.http") / "page.html").read_text(encoding="utf-8")
 
 
 class Search(msgspec.Struct, forbid_unknown_fields=True):
-    """What to look for: k notes at most, within a window where one is named."""
+    """What to look for: k notes at most, within a window and at a revision where one is named."""
 
     question: str
     k: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 10
     mode: Mode = "hybrid"
     window: str | None = None
+    at: str | None = None
 
 
 @dataclass
@@ -80,7 +81,7 @@ async def search(request: Asked, data: Search) -> dict[str, Any]:
     """Finds notes, one hit a note: its best passage."""
     home: Home = request.app.state.home
     window = home.window(request.scope["state"]["principal"], data.window)
-    found = await asyncio.to_thread(home.search, data.question, k=data.k, mode=data.mode, window=window)
+    found = await asyncio.to_thread(home.search, data.question, k=data.k, mode=data.mode, window=window, at=data.at)
     return fields.found(found)
 
 

@@ -37,6 +37,18 @@ def test_search_gives_the_command_lines_object(service: Service) -> None:
     assert set(hit) >= {"path", "heading", "lines", "commit", "blob", "text", "score", "ranks"}
 
 
+def test_a_search_at_a_revision_finds_what_stood_there(service: Service) -> None:
+    asked = {"question": "walrus", "mode": "words"}
+    before = service.client.post("/search", json=asked).json()["commit"]
+    (service.home / "vault/household/later.md").write_text("# Later\n\nThe walrus came later.\n")
+    assert service.client.post("/search", json=asked).json()["hits"]
+    then = service.client.post("/search", json={**asked, "at": before}).json()
+    assert (then["hits"], then["behind"]) == ([], 0)
+    (service.home / "vault/household/later.md").unlink()
+    wrong = service.client.post("/search", json={**asked, "at": "nowhere"})
+    assert (wrong.status_code, wrong.json()["error"]["code"]) == (400, "revision")
+
+
 def test_a_window_bounds_a_search(service: Service) -> None:
     asked = {"question": "violet umbrella", "mode": "words"}
     whole = service.client.post("/search", json=asked).json()
