@@ -180,14 +180,17 @@ class Library:
             dangling += [Dangling(note.path, link.line, link.target) for link in note.links if resolved[link] is None]
         return Checked(len(chosen), tuple(findings), tuple(dangling))
 
-    def links(self, name: str, view: View) -> tuple[tuple[Outgoing, ...], tuple[Incoming, ...]]:
-        """Gives what a note links to and what links to it; raises NoNote."""
+    def links(
+        self, name: str, view: View, graph: LinkGraph | None = None
+    ) -> tuple[tuple[Outgoing, ...], tuple[Incoming, ...]]:
+        """Gives what a note links to and what links to it; ``graph`` spares reading the others. Raises NoNote."""
         places = self.texts.places()
         names = links.Names(path for path in places if view.sees(path))
         wanted = self._one(name, places, view)
         out: list[Outgoing] = []
         incoming: list[Incoming] = []
-        for note in self._parsed(list(filter(view.sees, notes(places))), places):
+        for path, raw in self._texts(_near(wanted, graph or self.graph(), view, names), places):
+            note = parse.linked(path, raw)
             for link in note.links:
                 target = links.resolve(link, note.path, names)
                 if note.path == wanted:
@@ -229,3 +232,12 @@ def _found(name: str, places: Mapping[str, Place], view: View) -> str | None:
 
 def _written(link: Link) -> str:
     return link.target + link.anchor
+
+
+def _near(wanted: str, graph: LinkGraph, view: View, names: links.Names) -> list[str]:
+    """Gives a note and those that link to it."""
+    return [
+        path
+        for path, held in graph.links.items()
+        if view.sees(path) and (path == wanted or any(links.resolve(link, path, names) == wanted for link in held))
+    ]

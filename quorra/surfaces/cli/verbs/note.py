@@ -147,7 +147,7 @@ def check(call: Call, paths: tuple[str, ...]) -> Result:
 def links(call: Call, path: str) -> Result:
     """Show what a note links to and what links to it, in order of appearance."""
     with call.open() as home:
-        out, incoming = home.library.links(path, home.window(call.principal, None))
+        out, incoming = home.library.links(path, home.window(call.principal, None), home.graph())
     lines = [f"  {link.line}: {link.text} -> {link.resolves or '(dangles)'}" for link in out]
     lines += [f"  <- {link.path}:{link.line}" for link in incoming]
     fields = {"out": [asdict(link) for link in out], "in": [asdict(link) for link in incoming]}
