@@ -103,10 +103,11 @@ class Home:
     def _own(self) -> Path:
         """The folder that is never in git; it says so itself, as a clone has no exclude file of ours."""
         private = self.settings.private
-        if self.writable:
+        told = private / ".gitignore"
+        if self.writable and not told.exists():
             with suppress(OSError):
                 private.mkdir(exist_ok=True)
-                (private / ".gitignore").write_text("*\n", encoding="utf-8")
+                told.write_text("*\n", encoding="utf-8")
         return private
 
     @cached_property
