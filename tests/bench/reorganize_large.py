@@ -12,6 +12,7 @@ import os
 import posixpath
 import random
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ from quorra.index.index import Index
 from quorra.ledger.change import Origin
 from quorra.vault.reorg.operation import Operation
 from tests.bench import vaults
-from tests.bench.cold import run
+from tests.bench.cold import QUORRA
 from tests.bench.embeddings_spared import shown
 from tests.bench.measure import report, seconds
 from tests.bench.warm_query import Drawn
@@ -125,7 +126,8 @@ class Reorganizer:
 
     def process(self) -> None:
         """Carries it out by the command line."""
-        run("plan", str(self.file), "--home", str(self.root))
+        words = [QUORRA, "plan", str(self.file), "--home", str(self.root)]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
 
     def back(self) -> bool:
         """Takes it back; tells if the tree is the one from before, and clean."""
