@@ -185,8 +185,7 @@ class Rounds:
                     if touched:
                         work.adopted.append(Adopted(commit, tuple(sorted(map(self._name, touched))), author))
                         work.gone |= {path for path in touched if edited[path] is None}
-                    if len(touched) < len(paths):
-                        work.again = self.quiet
+                    self._rest(set(paths) - touched, edited, work)
                     return
                 case Refused(_, reason, path) if path in paths:
                     self._stuck[path] = (edited[path], reason, self.clock() + _AGAIN)
@@ -199,6 +198,15 @@ class Rounds:
                 case Stale():
                     work.again = self.quiet
                     return
+
+    def _rest(self, paths: Iterable[str], edited: Mapping[str, str | None], work: _Work) -> None:
+        """Sees to what was passed over: it changed again, and its quiet begins anew, or git sees no change in it."""
+        for path in paths:
+            now = self.home.texts.now(path)
+            if (now[0] if now else None) == edited[path]:
+                self._stuck[path] = (edited[path], "git sees no change in it", self.clock() + _AGAIN)
+            else:
+                work.again = self.quiet
 
     def _dangling(self, work: _Work) -> tuple[Dangling, ...]:
         """Gives the links that lead nowhere since files were removed by hand."""
