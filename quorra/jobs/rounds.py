@@ -143,7 +143,7 @@ class Rounds:
         if not edited:
             return []
         staged, now, free = self._staged(work.snapshot), self.clock(), []
-        self._stuck = {path: why for path, why in self._stuck.items() if path in edited}
+        self._stuck = {path: why for path, why in self._stuck.items() if edited.get(path, "") == why[0]}
         for path, blob in edited.items():
             known = self._stuck.get(path)
             if path in staged:
