@@ -12,14 +12,15 @@ from tempfile import TemporaryDirectory
 from quorra.errors import QuorraError
 from quorra.ledger import message, refusal
 from quorra.ledger.change import Applied, ChangeSet, Edit, Entry, Origin, Outcome, Refused, Snapshot, Stale
+from quorra.ledger.commit.files import Steps
+from quorra.ledger.commit.plan import Planner, distinct
+from quorra.ledger.commit.publish import Publisher
 from quorra.ledger.far import joint
 from quorra.ledger.far.joint import Joint, spread
 from quorra.ledger.far.remote import Far
-from quorra.ledger.plan import Planner, distinct
 from quorra.ledger.plumbing.disk import Blocked, Disk
 from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
-from quorra.ledger.publish import Publisher, Steps
 from quorra.ledger.refusal import guarded
 from quorra.ledger.snapshot import Watch, visible
 

@@ -1,13 +1,14 @@
-"""The record of a commit under way, from which a later process finishes or undoes it."""
+"""What one turn does, as values, and the record of it from which a later process finishes or undoes it."""
 
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from quorra.ledger.plumbing.disk import Blocked, settle
+from quorra.ledger.plumbing.entries import Entries, Sealed
 from quorra.ledger.plumbing.objects import Row
 
 
@@ -36,6 +37,30 @@ class Touch:
     new: str | None
     temp: str
     source: str = ""
+
+
+@dataclass(slots=True)
+class Work:
+    """What one turn will do: commits to make, files to change, index rows to set.
+
+    ``onto`` is a commit that the branch moves on to instead of new ones.
+    """
+
+    branch: str
+    head: str | None
+    when: str
+    index: Entries | Sealed
+    drafts: list[Draft] = field(default_factory=list)
+    touches: list[Touch] = field(default_factory=list)
+    contents: dict[str, bytes] = field(default_factory=dict)
+    like: dict[str, os.stat_result] = field(default_factory=dict)
+    rows: dict[str, tuple[Row | None, Row | None]] = field(default_factory=dict)
+    onto: str = ""
+
+    @property
+    def young(self) -> int:
+        """Counts the rows of files that were written just now, not moved or removed."""
+        return sum(new is not None for _, new in self.rows.values()) - sum(bool(touch.source) for touch in self.touches)
 
 
 @dataclass(frozen=True, slots=True)

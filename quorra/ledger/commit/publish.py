@@ -11,12 +11,13 @@ about having written is not guarded against.
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from quorra.ledger.change import Applied, Outcome, Refused, Stale
-from quorra.ledger.journal import Draft, Journal, Touch, load
+from quorra.ledger.commit.files import Files, Steps
+from quorra.ledger.commit.journal import Draft, Journal, Work, load
 from quorra.ledger.message import commit
 from quorra.ledger.plumbing.disk import Blocked
 from quorra.ledger.plumbing.entries import Entries, Sealed
@@ -25,47 +26,21 @@ from quorra.ledger.plumbing.objects import Row
 from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
 
-Steps = Callable[[str], None]
 REF_PATIENCE = 2.0
-KEPT = "kept edit"
-
-
-@dataclass(slots=True)
-class Work:
-    """What one turn will do: commits to make, files to change, index rows to set.
-
-    ``onto`` is a commit that the branch moves on to instead of new ones.
-    """
-
-    branch: str
-    head: str | None
-    when: str
-    index: Entries | Sealed
-    drafts: list[Draft] = field(default_factory=list)
-    touches: list[Touch] = field(default_factory=list)
-    contents: dict[str, bytes] = field(default_factory=dict)
-    like: dict[str, os.stat_result] = field(default_factory=dict)
-    rows: dict[str, tuple[Row | None, Row | None]] = field(default_factory=dict)
-    onto: str = ""
-
-    @property
-    def young(self) -> int:
-        """Counts the rows of files that were written just now, not moved or removed."""
-        return sum(new is not None for _, new in self.rows.values()) - sum(bool(touch.source) for touch in self.touches)
 
 
 class Publisher:
     """Carries plans out in one repository; call it with both locks held.
 
-    Folders that a change empties are removed, except those in ``keep``. Where a
-    hand edit was put aside because it met another one is added to ``rescued``.
+    Folders that a change empties are removed, except those in ``keep``; for
+    ``rescued`` see Files.
     """
 
     def __init__(self, repo: Repository, steps: Steps, keep: Collection[str], rescued: list[str]) -> None:
         self.repo = repo
         self.keep = keep
-        self.rescued = rescued
         self.steps = steps
+        self.files = Files(repo, steps, rescued)
         self.file = repo.own / "journal"
 
     def publish(self, work: Work) -> Outcome:
@@ -83,9 +58,9 @@ class Publisher:
         self._save(journal)
         self.steps("journal written")
         try:
-            stopped = self._touch_all(journal)
+            stopped = self.files.change(journal)
             if stopped is not None:
-                self.undo(journal)
+                self._undo(journal)
                 return stopped
             self.steps("files written")
             self._index(journal, work.index, forward=True, stats={**work.like, **stats})
@@ -95,7 +70,7 @@ class Publisher:
             journal = load(self.file) or journal
             if self.repo.head() == journal.commit:
                 return Applied(journal.commit)
-            self.undo(journal)
+            self._undo(journal)
             raise
 
     def _save(self, journal: Journal) -> None:
@@ -112,40 +87,6 @@ class Publisher:
             self.repo.know(parent, tree)
         assert parent is not None
         return parent
-
-    def _touch_all(self, journal: Journal) -> Outcome | None:
-        for touch in journal.touches:
-            try:
-                if not self._touch(touch):
-                    return Stale(touch.path, f"{touch.path} was changed by another hand at the same moment.")
-            except Blocked as error:
-                return Refused.by(error)
-            except OSError as error:
-                return Refused("disk", f"{touch.path} can't be written: {error.strerror}.", touch.path)
-            self.steps("file written")
-        return None
-
-    def _touch(self, touch: Touch) -> bool:
-        """Changes one file and looks at what came out; False where it was not what was expected."""
-        disk = self.repo.disk
-        try:
-            if touch.source:
-                disk.move(touch.source, touch.path)
-                return self._here(touch.path) == touch.new
-            if touch.old is None:
-                disk.place(touch.path, touch.temp)
-                return True
-            if touch.new is None:
-                disk.take(touch.path, touch.temp)
-            else:
-                disk.exchange(touch.path, touch.temp)
-        except (FileExistsError, FileNotFoundError):
-            return False
-        return self._waiting(touch) == touch.old
-
-    def _waiting(self, touch: Touch) -> str | None:
-        content = self.repo.disk.waiting(touch.temp)
-        return None if content is None else self.repo.objects.id_of(content)
 
     def _index(
         self, journal: Journal, index: Entries | Sealed, *, forward: bool, stats: Mapping[str, os.stat_result]
@@ -185,21 +126,21 @@ class Publisher:
                 break
             if head == journal.head and self.repo.branch() == journal.branch:
                 if time.monotonic() > until:
-                    self.undo(journal)
+                    self._undo(journal)
                     lock = self.repo.common / f"{journal.branch}.lock"
                     return Refused("busy", f"{journal.branch} is locked by another git command ({lock}).", None, LEFT)
                 time.sleep(0.01)
                 continue
             moved = self._rebuild(journal, head)
             if moved is None:
-                self.undo(journal)
+                self._undo(journal)
                 path = next(iter(journal.rows), "")
                 return Stale(path, f"The branch moved while {path} was being committed.")
             journal = moved
         self.steps("branch moved")
         with suppress(OSError):
             # The commit stands; what can't be tidied now is tidied at the next start.
-            self.finish(journal)
+            self._finish(journal)
         return Applied(journal.commit)
 
     def _rebuild(self, journal: Journal, head: str | None) -> Journal | None:
@@ -213,7 +154,7 @@ class Publisher:
         self._save(moved)
         return moved
 
-    def finish(self, journal: Journal) -> None:
+    def _finish(self, journal: Journal) -> None:
         """Forgets a journal whose commit stands, with its temporaries and the folders it emptied."""
         self.file.unlink(missing_ok=True)
         self.steps("journal removed")
@@ -228,85 +169,18 @@ class Publisher:
         while folder and folder not in self.keep and self.repo.disk.prune(folder):
             folder = folder.rpartition("/")[0]
 
-    def undo(self, journal: Journal) -> None:
+    def _undo(self, journal: Journal) -> None:
         """Puts files and index back as they were, except where a hand has been at them since."""
         for touch in reversed(journal.touches):
             self.repo.disk.mend(touch.temp)
-            self._untouch(touch)
-        self._rescue(journal, stands=False)
+            self.files.restore(touch)
+        self.files.rescue(journal, stands=False)
         for folder in reversed(journal.made):
             self.repo.disk.prune(folder)
         self._index(journal, self.repo.index(), forward=False, stats={})
         self.file.unlink(missing_ok=True)
         for touch in journal.touches:
             self.repo.disk.drop(touch.temp)
-
-    def _untouch(self, touch: Touch) -> None:
-        disk = self.repo.disk
-        if self.state(touch) == "before":
-            return
-        here = self._here(touch.path)
-        try:
-            if touch.source:
-                disk.move(touch.path, touch.source)
-            elif here != touch.new:
-                pass
-            elif touch.old is None:
-                disk.take(touch.path, touch.temp)
-            elif touch.new is None:
-                disk.place(touch.path, touch.temp)
-            else:
-                disk.exchange(touch.path, touch.temp)
-        except (FileExistsError, FileNotFoundError):
-            pass
-
-    def _rescue(self, journal: Journal, *, stands: bool) -> None:
-        """Brings to light what waits and is in no commit: a hand edit that met another one.
-
-        ``stands`` tells that the journal's commits, and with them the texts before, are in the history.
-        """
-        tree = self.repo.tree_of(journal.head)
-        for touch in journal.touches:
-            waiting = self._waiting(touch)
-            if waiting in (None, touch.new) or (stands and waiting == touch.old):
-                continue
-            row = self.repo.objects.row(tree, touch.path)
-            if row is None or row.id != waiting:
-                self.rescued.append(self._beside(touch))
-
-    def _beside(self, touch: Touch) -> str:
-        """Puts what waits in its own place if that is free, else beside it; gives the path."""
-        disk = self.repo.disk
-        stem, dot, ending = touch.path.rpartition(".")
-        if not dot or "/" in ending:
-            stem, dot, ending = touch.path, "", ""
-        names = (f"{stem} ({KEPT}{f' {number}' if number else ''}){dot}{ending}" for number in (0, *range(2, 100)))
-        with suppress(Blocked, OSError):
-            for path in (touch.path, *names):
-                with suppress(FileExistsError):
-                    disk.place(path, touch.temp)
-                    return path
-        # Where no file can be made now it stays here, is never swept, and is told of at every start.
-        os.replace(disk.tray / touch.temp, disk.tray / f"kept-{touch.temp}")
-        return str(disk.tray / f"kept-{touch.temp}")
-
-    def _here(self, path: str) -> str | None:
-        seen = self.repo.disk.read(path)
-        return self.repo.objects.id_of(seen.content) if seen else None
-
-    def state(self, touch: Touch) -> str:
-        """Tells from the temporary whether a file was not yet changed, was, or gave out somebody's edit."""
-        if touch.source:
-            # Whatever a hand did to a file that moved, it did where the file now is.
-            moved = self._here(touch.source) is None or self._here(touch.path) == touch.new
-            return "after" if moved else "before"
-        waiting = self._waiting(touch)
-        if touch.old is None:
-            return "after" if waiting is None else "before"
-        if touch.new is None:
-            return "before" if waiting is None else "after" if waiting == touch.old else "foreign"
-        # Without its temporary the change can only have been finished.
-        return "before" if waiting == touch.new else "after" if waiting in (touch.old, None) else "foreign"
 
     def recover(self) -> None:
         """Finishes or undoes what a dead process left; call it with both locks held."""
@@ -317,17 +191,17 @@ class Publisher:
             self.repo.disk.mend(touch.temp)
         head = self.repo.head()
         if head is not None and self._stands(journal, head):
-            self._rescue(journal, stands=self.repo.inside(journal.commit, head))
-            self.finish(journal)
+            self.files.rescue(journal, stands=self.repo.inside(journal.commit, head))
+            self._finish(journal)
             return
         if head != journal.head:
             moved = self._rebuild(journal, head)
             if moved is None:
-                self.undo(journal)
+                self._undo(journal)
                 return
             journal = moved
-        if not self._settled(journal) or not self._forward(journal):
-            self.undo(journal)
+        if not self._settled(journal) or not self.files.resume(journal):
+            self._undo(journal)
             return
         self._index(journal, self.repo.index(), forward=True, stats={})
         self._move(journal)
@@ -347,22 +221,6 @@ class Publisher:
         return self.repo.inside(journal.commit, head) or all(
             rows.row(tree, path) == new for path, (_, new) in journal.rows.items()
         )
-
-    def _forward(self, journal: Journal) -> bool:
-        """Changes the files that are still as they were, if all of them are either that or done."""
-        waiting = []
-        for touch in journal.touches:
-            state = self.state(touch)
-            if state == "foreign" or (state == "before" and not self._as_before(touch)):
-                return False
-            if state == "before":
-                waiting.append(touch)
-        return all(self._touch(touch) for touch in waiting)
-
-    def _as_before(self, touch: Touch) -> bool:
-        if touch.source and self._here(touch.source) != touch.new:
-            return False
-        return self._here(touch.path) == touch.old
 
     def sweep(self) -> None:
         """Drops temporaries that belong to no journal, and what was half written when a disk was full."""

@@ -7,15 +7,14 @@ from datetime import datetime
 from itertools import pairwise
 
 from quorra.ledger.change import ChangeSet, Edit, Hand, Origin, Refused, Stale
+from quorra.ledger.commit.journal import Draft, Touch, Work
 from quorra.ledger.far.joint import Joint
-from quorra.ledger.journal import Draft, Touch
 from quorra.ledger.message import ASSISTANT, compose, identity, stamp
 from quorra.ledger.plumbing.attributes import sentence
 from quorra.ledger.plumbing.disk import Blocked, Seen
 from quorra.ledger.plumbing.entries import Entries, Sealed
 from quorra.ledger.plumbing.objects import FOLDER, Row
 from quorra.ledger.plumbing.repository import Repository
-from quorra.ledger.publish import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +91,8 @@ class Planner:
         self._by_hand(adopted, Origin("owner", "disk", reason, change.origin.session, hands=change.origin.hands))
         folders = [*(f"+{folder}" for folder in change.folders), *(f"-{folder}" for folder in change.emptied)]
         if written or folders:
-            self.work.drafts.append(
-                Draft(identity(ASSISTANT), compose(change.subject, change.origin, folders), written)
-            )
+            message = compose(change.subject, change.origin, folders)
+            self.work.drafts.append(Draft(identity(ASSISTANT), message, written))
         return None
 
     def merge(self, joint: Joint, subject: str, origin: Origin) -> Refused | Stale | None:
@@ -113,8 +111,8 @@ class Planner:
         if joint.forward:
             self.work.onto = joint.theirs if joint.theirs != joint.ours else ""
         else:
-            draft = Draft(identity(ASSISTANT), compose(subject, origin), written, joint.theirs)
-            self.work.drafts.append(draft)
+            message = compose(subject, origin)
+            self.work.drafts.append(Draft(identity(ASSISTANT), message, written, joint.theirs))
         return None
 
     def _coming(self, place: Standing, new: Row) -> bytes:
@@ -253,16 +251,14 @@ class Planner:
         for (principal, author), some in found.items():
             files = [origin.hands[path].file if path in origin.hands else path for path in some]
             subject = direct(files) if self.head else f"Take in {len(some)} files as they are"
-            self._draft(identity(author), subject, replace(origin, principal=principal), some)
+            message = compose(subject, replace(origin, principal=principal))
+            self.work.drafts.append(Draft(identity(author), message, some))
 
     def _unfiltered(self, paths: Sequence[str]) -> None:
         """Raises Blocked where git would pass a path's text through a filter."""
         found = self.repo.attributes.filtered(paths)
         if found is not None:
             raise Blocked("filter", found[0], sentence(*found))
-
-    def _draft(self, author: str, subject: str, origin: Origin, rows: dict[str, Row | None]) -> None:
-        self.work.drafts.append(Draft(author, compose(subject, origin), rows))
 
 
 def check(path: str) -> None:

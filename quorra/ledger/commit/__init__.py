@@ -1,0 +1,1 @@
+"""One turn of the ledger: planned, written down, carried out; finished or undone where it was cut short."""
