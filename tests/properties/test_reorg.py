@@ -164,6 +164,7 @@ def fill(place: Place, files: dict[str, bytes]) -> None:
     place.git("commit", "-q", "--allow-empty", "-m", "start")
 
 
+@example(({"a.md": b"", "b.png": b""}, [Operation("move", "b.png", "x y"), Operation("create_folder", "x y")]))
 @given(plans())
 @settings(max_examples=25, deadline=None)
 def test_a_plan_that_is_undone_leaves_the_exact_tree(plan: tuple[dict[str, bytes], list[Operation]]):

@@ -80,7 +80,7 @@ class _Tree:
         there = self.folded.get(fold(path))
         if there is not None:
             raise _No("exists", path, f"{path} can't be made: {there} is there.")
-        if self.inside[path]:
+        if self.inside[path] or path in self.made:
             raise _No("exists", path, f"{path} can't be made: a folder of that name is there.")
         for folder in _folders(path):
             if folder in self.first:
