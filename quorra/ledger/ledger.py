@@ -2,22 +2,21 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from quorra.errors import QuorraError
-from quorra.ledger import message, refusal
-from quorra.ledger.change import Applied, ChangeSet, Edit, Entry, Origin, Outcome, Refused, Snapshot, Stale
+from quorra.ledger import refusal
+from quorra.ledger.change import Applied, ChangeSet, Edit, Origin, Outcome, Refused, Snapshot, Stale
 from quorra.ledger.commit.files import Steps
 from quorra.ledger.commit.plan import Planner, distinct
 from quorra.ledger.commit.publish import Publisher
 from quorra.ledger.far import joint
-from quorra.ledger.far.joint import Joint, spread
+from quorra.ledger.far.joint import Joint
 from quorra.ledger.far.remote import Far
+from quorra.ledger.history import History
 from quorra.ledger.plumbing.disk import Blocked, Disk
 from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
@@ -27,23 +26,7 @@ from quorra.ledger.snapshot import Watch, visible
 PROPOSALS = "refs/quorra/proposals/"
 
 
-class UnknownRevision(QuorraError):
-    """No commit has this name."""
-
-    code = "revision"
-
-    def __init__(self, rev: str) -> None:
-        super().__init__(f"No commit is called {rev!r} here.", "See the commits with: quorra log")
-
-
-def local() -> datetime:
-    """Gives the moment with its offset."""
-    # Alone among the lower rooms this one reads the clock, as git does for every commit and every look at the disk:
-    # what it compares with are the stamps that this machine's file system gives to files.
-    return datetime.now().astimezone()
-
-
-class Ledger:
+class Ledger(History):
     """One git repository as Quorra's memory; safe to share between threads and beside other processes.
 
     ``roots`` are the repository paths that snapshots look at, "" for all of it;
@@ -59,20 +42,23 @@ class Ledger:
         roots: tuple[str, ...],
         owner: tuple[str, str],
         *,
-        clock: Callable[[], datetime] = local,
         steps: Steps = lambda name: None,
     ) -> None:
+        super().__init__(Repository(root), roots)
         self.root = root
-        self.roots = roots
         self.owner = owner
-        self.clock = clock
         self.steps = steps
-        self._repo = Repository(root)
         self.far = Far(self._repo)
-        self._watch = Watch(self._repo, roots, lambda: int(clock().timestamp() * 1e9))
+        self._watch = Watch(self._repo, roots, lambda: int(self.clock().timestamp() * 1e9))
         self._files = Disk(self._repo.root, self._repo.disk.tray)
         self._lock = threading.RLock()
         self.rescued: list[str] = []
+
+    def clock(self) -> datetime:
+        """Gives the moment with its offset."""
+        # Alone among the lower rooms this one reads the clock, as git does for every commit and every look at the disk:
+        # what it compares with are the stamps that this machine's file system gives to files.
+        return datetime.now().astimezone()
 
     def commit(self, change: ChangeSet) -> Outcome:
         """Writes a change to disk, index and branch, or nothing at all."""
@@ -126,12 +112,6 @@ class Ledger:
         raw = self._repo.git.run("for-each-ref", "--format=%(refname) %(objectname)", PROPOSALS)
         rows = (line.partition(" ") for line in raw.decode().splitlines())
         return {name.removeprefix(PROPOSALS): commit for name, _, commit in rows}
-
-    def difference(self, commit: str) -> str:
-        """Gives what a commit changed, as git shows it."""
-        return self._repo.git.run("diff", "--no-color", "--find-renames", f"{commit}^", commit).decode(
-            "utf-8", "replace"
-        )
 
     def adopt(self, paths: Sequence[str], origin: Origin) -> Outcome:
         """Commits hand edits as they are, as the person's own commit."""
@@ -217,115 +197,13 @@ class Ledger:
             return None
         return seen.content if seen else None
 
-    def head(self) -> str | None:
-        """Gives the commit at the top, None before the first."""
-        return self._repo.head()
-
-    def resolve(self, rev: str) -> str:
-        """Gives the commit that a revision names; raises UnknownRevision."""
-        name = rev if rev.startswith(":/") else f"{rev}^{{commit}}"  # git looks for all that follows ":/" in messages
-        found = None if not rev or set("\n\0") & set(rev) else self._repo.reader.info([name])[0]
-        if found is None:
-            raise UnknownRevision(rev)
-        return found[0]
-
-    def tree(self, rev: str, roots: Sequence[str] | None = None) -> Mapping[str, str]:
-        """Gives the blob id of every visible regular file at a revision, under the watched or the given roots."""
-        wanted = self.roots if roots is None else tuple(roots)
-        limits = [] if "" in wanted else ["--", *(root + "/" for root in wanted)]
-        raw = self._repo.git.run("ls-tree", "-r", "-z", "--full-tree", self.resolve(rev), *limits)
-        found: dict[str, str] = {}
-        for record in raw.split(b"\0")[:-1]:
-            head, _, name = record.partition(b"\t")
-            mode, _, ident = head.split(b" ")
-            path = os.fsdecode(name)
-            if mode.startswith(b"100") and visible(path, wanted):
-                found[path] = ident.decode()
-        return found
-
-    def changes(self, old: str | None, new: str) -> Mapping[str, str | None]:
-        """Gives the watched paths that differ between two commits: the new blob id, None where gone."""
-        if old is None:
-            return dict(self.tree(new))
-        before, after = (self._repo.tree_of(self.resolve(rev)) for rev in (old, new))
-        assert before is not None
-        assert after is not None
-        found: dict[str, str | None] = {}
-        for mode, ident, name in self._repo.differ.changes(before, after):
-            path = os.fsdecode(name)
-            if visible(path, self.roots):
-                found[path] = ident if mode.startswith("100") else None
-        return found
-
-    def blob(self, id: str) -> bytes:
-        """Gives a blob's bytes."""
-        ((_, content),) = self._repo.reader.contents([id])
-        return content
-
-    def at(self, commit: str, path: str) -> bytes | None:
-        """Gives a file's bytes at a commit, None where it has no regular file there."""
-        row = self._repo.objects.row(self._repo.tree_of(commit), path)
-        return self.blob(row.id) if row and row.regular else None
-
     def union(self, ours: bytes, base: bytes, theirs: bytes) -> bytes:
         """Merges two versions of a text; where both changed the same lines, both stand, ours first."""
-        with TemporaryDirectory(dir=self._repo.own) as folder:
-            return self._repo.git.run("merge-file", "--union", "--stdout", *spread(Path(folder), (ours, base, theirs)))
-
-    def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Gives many blobs' bytes in order, through one pipe."""
-        return self._repo.reader.contents(ids)
-
-    def id_of(self, content: bytes) -> str:
-        """Gives the blob id of some bytes; stores nothing."""
-        return self._repo.objects.id_of(content)
-
-    def log(self, path: str | None = None, limit: int = 50, *, follow: bool = True) -> list[Entry]:
-        """Gives the history, newest first; of one file, through its renames where ``follow`` is set."""
-        head = self.head()
-        return message.log(self._repo.git, head, path, limit, follow) if head else []
-
-    def touching(self, path: str | None, limit: int) -> list[tuple[Entry, set[str]]]:
-        """Gives the history, newest first, each commit with all the paths that it touched; no rename is followed."""
-        head = self.head()
-        return message.touching(self._repo.git, head, path, limit) if head else []
-
-    def removed(self, old: str, new: str) -> set[str]:
-        """Gives the paths that any commit from ``old`` to ``new`` took away, be they there again or not."""
-        asked = ("--format=", "--name-only", "-z", "-m", "--no-renames", "--diff-filter=D")
-        raw = self._repo.git.run("log", *asked, f"{old}..{new}")
-        return {os.fsdecode(path) for path in raw.split(b"\0") if path}
-
-    def parents(self, commit: str) -> list[str]:
-        """Gives the commits that a commit follows."""
-        return self._repo.git.run("rev-list", "--parents", "--max-count=1", commit).decode().split()[1:]
-
-    def subject(self, commit: str) -> str:
-        """Gives the first line of a commit's message."""
-        return self._repo.git.run("log", "--max-count=1", "--format=%s", commit).decode("utf-8", "replace").strip()
-
-    def folders(self, commit: str) -> tuple[list[str], list[str]]:
-        """Gives the watched folders that a commit says it made, and those that it removed."""
-        form = "--format=%(trailers:key=Quorra-Folders,valueonly,unfold)"
-        told = message.folders(self._repo.git.run("log", "--max-count=1", form, commit).decode("utf-8", "replace"))
-        made, gone = ([name for name in names if visible(name, self.roots)] for names in told)
-        return made, gone
+        return joint.union(self._repo, ours, base, theirs)
 
     def missing(self, folders: Iterable[str]) -> list[str]:
         """Gives those of some folders, and of the ones that hold them, that are not on disk."""
         return self._files.missing(f"{folder}/." for folder in folders)
-
-    def touched(self, commit: str) -> list[str]:
-        """Gives the paths that a commit changed."""
-        raw = self._repo.git.run("diff-tree", "--root", "-r", "-z", "-m", "--no-commit-id", "--name-only", commit)
-        return sorted({os.fsdecode(path) for path in raw.split(b"\0")[:-1]})
-
-    def behind(self, old: str | None, new: str | None) -> int:
-        """Counts the commits that lead from ``old``, where that is known still, to ``new``."""
-        if new is None or old == new:
-            return 0
-        known = old is not None and self._repo.reader.info([f"{old}^{{commit}}"])[0] is not None
-        return int(self._repo.git.run("rev-list", "--count", f"{old}..{new}" if known else new))
 
     def maintain(self, loose: int = 6700) -> None:
         """Lets git pack what has gathered once about ``loose`` objects lie about; plumbing never does so itself."""

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from urllib.parse import quote, unquote
 
-from quorra.ledger.change import Entry, Origin
-from quorra.ledger.plumbing.process import Git
+from quorra.ledger.change import Origin
 
 ASSISTANT = ("Quorra", "quorra@localhost")
-FORMAT = "%H%x00%aI%x00%an%x00%s%x00%(trailers:only=true,unfold=true)"
 
 
 def flat(text: str) -> str:
@@ -59,38 +57,3 @@ def commit(tree: str, parents: Iterable[str | None], author: str, when: str, mes
     lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents if parent)]
     lines += [f"author {author} {when}", f"committer {identity(ASSISTANT)} {when}", "", message]
     return "\n".join(lines).encode("utf-8", "surrogateescape")
-
-
-def log(git: Git, start: str, path: str | None, limit: int, follow: bool) -> list[Entry]:
-    """Reads the history from ``start`` back, of one file where ``path`` is given, through its renames if asked."""
-    words = ["log", "-z", f"--max-count={limit}", f"--format={FORMAT}", start]
-    if path and follow:
-        words[1:1] = ["--follow"]
-    raw = git.run(*words, "--", *([path] if path else []))
-    fields = raw.decode("utf-8", "replace").split("\0")
-    return [_entry(*fields[at : at + 5]) for at in range(0, len(fields) - 4, 5)]
-
-
-def touching(git: Git, start: str, path: str | None, limit: int) -> list[tuple[Entry, set[str]]]:
-    """Reads the history as ``log`` does, each commit with every path it touched, of whichever file was asked."""
-    mark = os.urandom(16).hex()
-    words = ("--diff-merges=separate", "--root", "--no-renames", "--full-diff", "--name-only")
-    within = ["--", *([path] if path else [])]
-    raw = git.run("log", "-z", f"--max-count={limit}", f"--format={mark}%x00{FORMAT}%x00", *words, start, *within)
-    found: dict[str, tuple[Entry, set[str]]] = {}
-    for record in raw.split(mark.encode() + b"\0")[1:]:
-        parts = record.split(b"\0")
-        entry = _entry(*(part.decode("utf-8", "replace") for part in parts[:5]))
-        # A merge comes once for each of its parents.
-        touched = found.setdefault(entry.commit, (entry, set()))[1]
-        touched.update(os.fsdecode(name.removeprefix(b"\n")) for name in parts[6:-1])
-    return list(found.values())
-
-
-def _entry(commit: str, when: str, author: str, subject: str, trailers: str) -> Entry:
-    found: dict[str, str] = {}
-    for line in trailers.split("\n"):
-        key, colon, value = line.partition(": ")
-        if colon:
-            found.setdefault(key, value)
-    return Entry(commit.strip(), when, author, subject, found)

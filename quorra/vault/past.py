@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from quorra.ledger.change import Snapshot
-from quorra.ledger.ledger import UnknownRevision
+from quorra.ledger.history import UnknownRevision
 from quorra.vault.texts import Place, Texts
 
 _MARKS = re.compile(rb"^[\s>*+-]+(?:\[.\]\s*)?")

@@ -26,7 +26,7 @@ _COPIES = {
         "Syncthing": r"\.sync-conflict-\d{8}-\d{6}(?:-[A-Z2-7]{7})?",
     }.items()
 }
-WORD = b"conflict"
+WORD = "conflict"  # in the name of every copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def passing(path: str) -> bool:
 
 def copy(path: str) -> Copy | None:
     """Reads the name of a conflicted copy, None for any other."""
-    if "conflict" not in path:
+    if WORD not in path:
         return None
     for kind, pattern in _COPIES.items():
         found = pattern.fullmatch(path)

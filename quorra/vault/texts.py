@@ -1,12 +1,12 @@
 """Files as they are on disk, by path and blob id, named as people name them."""
 
-import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from quorra.ledger.change import Snapshot
-from quorra.ledger.ledger import Ledger, UnknownRevision
+from quorra.ledger.history import UnknownRevision
+from quorra.ledger.ledger import Ledger
 from quorra.ledger.snapshot import hidden
 from quorra.settings import FACTS, Settings
 from quorra.vault import strays
@@ -58,9 +58,7 @@ class Texts:
             return found if head else frozenset()
         changed = self.changes(known, head) if known else None
         if changed is None:
-            names = self.ledger.git("ls-tree", "-r", "-z", "--name-only", "--full-tree", head)
-            listed = map(os.fsdecode, names.split(b"\0")) if strays.WORD in names else ()
-            found = frozenset(filter(strays.copy, listed))
+            found = frozenset(filter(strays.copy, self.ledger.paths(head, strays.WORD)))
         else:
             named = {path: blob for path, blob in changed.items() if strays.copy(path)}
             found = (found - named.keys()) | {path for path, blob in named.items() if blob}

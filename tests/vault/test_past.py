@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from quorra.access.window import Window
-from quorra.ledger.ledger import UnknownRevision
+from quorra.ledger.history import UnknownRevision
 from quorra.settings import Settings
 from quorra.vault import past
 from quorra.vault.library import Library, NoNote

@@ -144,19 +144,24 @@ def three_way(repo: Repository, ours: bytes, base: bytes, theirs: bytes) -> byte
     """Merges three versions of a text, None where both sides changed the same lines or one is binary."""
     if any(map(binary, (ours, base, theirs))):
         return None
-    with TemporaryDirectory(dir=repo.own) as folder:
-        files = spread(Path(folder), (ours, base, theirs))
-        # Taken from either side, a conflict's lines differ; where there is none, both say the same.
-        mine, other = (repo.git.run("merge-file", side, "--stdout", *files) for side in ("--ours", "--theirs"))
+    # Taken from either side, a conflict's lines differ; where there is none, both say the same.
+    mine, other = _merge_file(repo, (ours, base, theirs), "--ours", "--theirs")
     return mine if mine == other else None
 
 
-def spread(folder: Path, versions: Sequence[bytes]) -> list[str]:
-    """Writes our text, the base and theirs into files of a folder and gives their names."""
-    files = [folder / name for name in ("ours", "base", "theirs")]
-    for file, content in zip(files, versions, strict=True):
-        file.write_bytes(content)
-    return list(map(str, files))
+def union(repo: Repository, ours: bytes, base: bytes, theirs: bytes) -> bytes:
+    """Merges three versions of a text; where both sides changed the same lines, both stand, ours first."""
+    (merged,) = _merge_file(repo, (ours, base, theirs), "--union")
+    return merged
+
+
+def _merge_file(repo: Repository, versions: Sequence[bytes], *favours: str) -> list[bytes]:
+    """Lets git merge our text, the base and theirs, once for each way to settle a conflict."""
+    with TemporaryDirectory(dir=repo.own) as folder:
+        files = [Path(folder) / name for name in ("ours", "base", "theirs")]
+        for file, content in zip(files, versions, strict=True):
+            file.write_bytes(content)
+        return [repo.git.run("merge-file", favour, "--stdout", *map(str, files)) for favour in favours]
 
 
 def binary(content: bytes) -> bool:
