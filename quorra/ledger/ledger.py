@@ -13,14 +13,14 @@ from quorra.ledger.change import Applied, ChangeSet, Edit, Origin, Outcome, Refu
 from quorra.ledger.commit.files import Steps
 from quorra.ledger.commit.plan import Planner, distinct
 from quorra.ledger.commit.publish import Publisher
-from quorra.ledger.far import joint
-from quorra.ledger.far.joint import Joint
-from quorra.ledger.far.remote import Far
 from quorra.ledger.history import History
 from quorra.ledger.plumbing.disk import Blocked, Disk
 from quorra.ledger.plumbing.process import GitFailed
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.refusal import guarded
+from quorra.ledger.remotes import joint
+from quorra.ledger.remotes.joint import Joint
+from quorra.ledger.remotes.remote import Remotes
 from quorra.ledger.snapshot import Watch, visible
 
 PROPOSALS = "refs/quorra/proposals/"
@@ -33,7 +33,7 @@ class Ledger(History):
     ``owner`` is the person in whose name hand edits are committed; ``steps``
     hears the name of every step of a commit. ``rescued`` names the files in
     which a hand edit lies that met another one while a commit was cut short;
-    ``far`` reaches other people's git.
+    ``remotes`` reaches other people's git.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Ledger(History):
         self.root = root
         self.owner = owner
         self.steps = steps
-        self.far = Far(self._repo)
+        self.remotes = Remotes(self._repo)
         self._watch = Watch(self._repo, roots, lambda: int(self.clock().timestamp() * 1e9))
         self._files = Disk(self._repo.root, self._repo.disk.tray)
         self._lock = threading.RLock()

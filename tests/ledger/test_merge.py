@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from quorra.ledger.change import Applied, Outcome, Refused, Stale
-from quorra.ledger.far.joint import Clash, Joint
 from quorra.ledger.ledger import Ledger
 from quorra.ledger.plumbing.repository import Repository
+from quorra.ledger.remotes.joint import Clash, Joint
 from tests.ledger.places import ORIGIN, git, killed_at, opened, repository, sound, write
 
 LINES = b"".join(b"line %d\n" % number for number in range(20))

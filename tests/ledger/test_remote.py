@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 
 from quorra.ledger.change import Applied, Refused
-from quorra.ledger.far import remote
-from quorra.ledger.far.remote import Remote
 from quorra.ledger.ledger import Ledger
-from quorra.ledger.plumbing.disk import Blocked
 from quorra.ledger.plumbing.repository import Repository
+from quorra.ledger.remotes.remote import Remote, Remotes
 from tests.ledger.places import git, opened, repository, sound, write
 from tests.ledger.test_merge import put
 
@@ -55,33 +53,33 @@ def refusal(done: object) -> tuple[str, str]:
 
 
 def shared(ledger: Ledger) -> None:
-    assert isinstance(ledger.far.push(ORIGIN), Applied)
+    assert isinstance(ledger.remotes.push(ORIGIN), Applied)
 
 
 def test_an_empty_remote_gives_nothing_and_takes_the_branch(home: Path, hub: Path):
     ledger = opened(home)
-    assert ledger.far.fetch(ORIGIN) is None
-    assert ledger.far.push(ORIGIN) == Applied(head(home))
+    assert ledger.remotes.fetch(ORIGIN) is None
+    assert ledger.remotes.push(ORIGIN) == Applied(head(home))
     assert head(hub, "main") == head(home) == head(home, "origin/main")
-    assert ledger.far.push(ORIGIN) == Applied(head(home))
-    assert ledger.far.fetch(ORIGIN) == head(home)
+    assert ledger.remotes.push(ORIGIN) == Applied(head(home))
+    assert ledger.remotes.fetch(ORIGIN) == head(home)
     assert git(hub, "for-each-ref", "--format=%(refname)") == "refs/heads/main\n"
     sound(home)
 
 
 def test_which_remote_is_the_upstream_else_the_only_one(home: Path):
     ledger = opened(home)
-    assert ledger.far.remote() == ORIGIN
+    assert ledger.remotes.chosen() == ORIGIN
     git(home, "remote", "add", "second", "elsewhere")
-    assert refusal(ledger.far.remote())[0] == "no_remote"
+    assert refusal(ledger.remotes.chosen())[0] == "no_remote"
     git(home, "config", "branch.main.remote", "second")
     git(home, "config", "branch.main.merge", "refs/heads/trunk")
-    assert ledger.far.remote() == Remote("second", "trunk")
+    assert ledger.remotes.chosen() == Remote("second", "trunk")
     for name in ("origin", "second"):
         git(home, "remote", "remove", name)
-    assert "git remote add" in refusal(ledger.far.remote())[1]
+    assert "git remote add" in refusal(ledger.remotes.chosen())[1]
     git(home, "checkout", "-q", "--detach")
-    assert refusal(ledger.far.remote())[0] == "detached"
+    assert refusal(ledger.remotes.chosen())[0] == "detached"
 
 
 def test_what_is_fetched_changes_no_file_no_branch_and_no_config(home: Path, hub: Path):
@@ -92,7 +90,7 @@ def test_what_is_fetched_changes_no_file_no_branch_and_no_config(home: Path, hub
     git(clone, "tag", "mark")
     git(clone, "push", "-q", "--tags", "origin", "main")
     before, config = head(home), (home / ".git/config").read_bytes()
-    assert ledger.far.fetch(ORIGIN) == head(clone)
+    assert ledger.remotes.fetch(ORIGIN) == head(clone)
     assert (head(home), git(home, "status", "--porcelain"), git(home, "tag")) == (before, "", "")
     assert head(home, "refs/remotes/origin/main") == head(clone)
     assert (home / ".git/config").read_bytes() == config
@@ -107,11 +105,11 @@ def test_a_remote_that_moved_on_is_not_overwritten(home: Path, hub: Path):
     put(clone, {"b.md": b"theirs\n"})
     git(clone, "push", "-q")
     write(ledger, {"a.md": b"ours\n"})
-    code, said = refusal(ledger.far.push(ORIGIN))
+    code, said = refusal(ledger.remotes.push(ORIGIN))
     assert (code, "quorra remote pull" in said) == ("remote_ahead", True)
     assert head(hub, "main") == head(clone)
-    ledger.far.fetch(ORIGIN)
-    assert refusal(ledger.far.push(ORIGIN))[0] == "remote_ahead"
+    ledger.remotes.fetch(ORIGIN)
+    assert refusal(ledger.remotes.push(ORIGIN))[0] == "remote_ahead"
     assert head(hub, "main") == head(clone)
 
 
@@ -130,13 +128,13 @@ def test_a_rewritten_remote_stops_until_a_person_has_dealt_with_it(home: Path, h
     ledger = opened(home)
     old, new = rewritten(home, hub, ledger)
     for _ in range(2):
-        code, said = refusal(ledger.far.fetch(ORIGIN))
+        code, said = refusal(ledger.remotes.fetch(ORIGIN))
         assert (code, old[:10] in said, new[:10] in said) == ("rewritten", True, True)
         assert head(home, "origin/main") == head(home) == old
-        assert refusal(ledger.far.push(ORIGIN))[0] in ("rewritten", "remote_ahead")
+        assert refusal(ledger.remotes.push(ORIGIN))[0] in ("rewritten", "remote_ahead")
     git(home, "fetch", "-q", "origin")
     assert head(home, "origin/main") == new
-    assert refusal(ledger.far.fetch(ORIGIN))[0] == "rewritten"
+    assert refusal(ledger.remotes.fetch(ORIGIN))[0] == "rewritten"
     assert head(hub, "main") == new
 
 
@@ -144,10 +142,10 @@ def test_a_rewritten_remote_stops_until_a_person_has_dealt_with_it(home: Path, h
 def test_what_the_sentence_advises_deals_with_it(home: Path, hub: Path, words: tuple[str, ...]):
     ledger = opened(home)
     old, new = rewritten(home, hub, ledger)
-    refusal(ledger.far.fetch(ORIGIN))
+    refusal(ledger.remotes.fetch(ORIGIN))
     git(home, *words, new, *([old] if words[0] == "rebase" else []))
-    assert ledger.far.fetch(ORIGIN) == new
-    assert isinstance(ledger.far.push(ORIGIN), Applied)
+    assert ledger.remotes.fetch(ORIGIN) == new
+    assert isinstance(ledger.remotes.push(ORIGIN), Applied)
 
 
 def test_a_remote_that_was_taken_back_is_not_given_it_again(home: Path, hub: Path):
@@ -156,8 +154,8 @@ def test_a_remote_that_was_taken_back_is_not_given_it_again(home: Path, hub: Pat
     write(ledger, {"secret.md": b"pushed by mistake\n"})
     shared(ledger)
     git(hub, "update-ref", "refs/heads/main", first)
-    assert refusal(ledger.far.push(ORIGIN))[0] == "rewritten"
-    assert refusal(ledger.far.fetch(ORIGIN))[0] == "rewritten"
+    assert refusal(ledger.remotes.push(ORIGIN))[0] == "rewritten"
+    assert refusal(ledger.remotes.fetch(ORIGIN))[0] == "rewritten"
     assert head(hub, "main") == first
 
 
@@ -173,7 +171,7 @@ def test_hooks_are_not_run_and_the_server_may_say_no(home: Path, hub: Path):
     no.write_text("#!/bin/sh\necho main is closed on Sundays\nexit 1\n")
     no.chmod(0o755)
     write(opened(home), {"a.md": b"more\n"})
-    code, said = refusal(opened(home).far.push(ORIGIN))
+    code, said = refusal(opened(home).remotes.push(ORIGIN))
     assert (code, "closed on Sundays" in said) == ("remote_denied", True)
 
 
@@ -185,7 +183,7 @@ def test_a_shallow_remote_is_told_of(home: Path, hub: Path, tmp_path: Path):
     fresh = repository(tmp_path / "fresh", {"x.md": b"x\n"})
     git(fresh, "remote", "add", "origin", str(tmp_path / "shallow"))
     git(fresh, "update-ref", "refs/quorra/fetched", "HEAD")  # what was fetched before is not taken for what came now
-    assert refusal(opened(fresh).far.fetch(ORIGIN))[0] == "remote_shallow"
+    assert refusal(opened(fresh).remotes.fetch(ORIGIN))[0] == "remote_shallow"
     assert not (fresh / ".git/shallow").exists()
 
 
@@ -194,7 +192,7 @@ def test_a_shallow_remote_is_told_of(home: Path, hub: Path, tmp_path: Path):
 )
 def test_a_remote_that_is_away_is_told_of_without_its_password(home: Path, url: str):
     git(home, "remote", "set-url", "origin", url)
-    for done in (opened(home).far.fetch(ORIGIN), opened(home).far.push(ORIGIN)):
+    for done in (opened(home).remotes.fetch(ORIGIN), opened(home).remotes.push(ORIGIN)):
         code, said = refusal(done)
         assert (code, "geheim" in said, "mira" in said) == ("remote_away", False, False)
 
@@ -229,7 +227,7 @@ def test_a_password_is_never_asked_for(home: Path, closed: str, who: str, tmp_pa
     script.chmod(0o755)
     git(home, "config", "core.askPass", str(script))
     git(home, "remote", "set-url", "origin", f"http://{who}{closed}/x.git")
-    code, said = refusal(opened(home).far.fetch(ORIGIN))
+    code, said = refusal(opened(home).remotes.fetch(ORIGIN))
     assert (code, "geheim" in said, asked.exists()) == ("remote_denied", False, False)
 
 
@@ -237,9 +235,8 @@ def test_a_server_that_never_answers_is_given_up(home: Path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         git(home, "remote", "set-url", "origin", f"git://127.0.0.1:{silent.getsockname()[1]}/x")
         repo = Repository(home)
-        with pytest.raises(Blocked, match="did not answer within 1 seconds") as told:
-            remote.fetch(repo, ORIGIN, patience=1.0)
-        assert told.value.code == "remote_away"
+        code, said = refusal(Remotes(repo, patience=1.0).fetch(ORIGIN))
+        assert (code, "did not answer within 1 seconds" in said) == ("remote_away", True)
         repo.close()
 
 
@@ -269,11 +266,11 @@ def daemon(hub: Path) -> Iterator[str]:
 def test_over_the_network(home: Path, hub: Path, daemon: str):
     git(home, "remote", "set-url", "origin", daemon)
     ledger = opened(home)
-    assert ledger.far.fetch(ORIGIN) is None
+    assert ledger.remotes.fetch(ORIGIN) is None
     shared(ledger)
     clone = other(hub)
     put(clone, {"b.md": b"theirs\n"})
     git(clone, "push", "-q")
-    assert ledger.far.fetch(ORIGIN) == head(clone)
+    assert ledger.remotes.fetch(ORIGIN) == head(clone)
     write(ledger, {"a.md": b"ours\n"})
-    assert refusal(ledger.far.push(ORIGIN))[0] == "remote_ahead"
+    assert refusal(ledger.remotes.push(ORIGIN))[0] == "remote_ahead"

@@ -84,8 +84,8 @@ class Changes:
         """Sends the branch to the remote, never by force."""
 
         def done() -> Written:
-            target = self.ledger.far.remote()
-            return told(target if isinstance(target, Refused) else self.ledger.far.push(target))
+            target = self.ledger.remotes.chosen()
+            return told(target if isinstance(target, Refused) else self.ledger.remotes.push(target))
 
         return _unless_barred(origin, done)
 

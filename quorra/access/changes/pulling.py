@@ -9,8 +9,8 @@ from quorra.access.changes import merging
 from quorra.access.planned import Written, told
 from quorra.access.proposals import Proposals
 from quorra.ledger.change import Applied, Origin, Outcome, Refused, Stale
-from quorra.ledger.far.joint import Clash, Joint, binary
-from quorra.ledger.far.remote import Remote
+from quorra.ledger.remotes.joint import Clash, Joint, binary
+from quorra.ledger.remotes.remote import Remote
 from quorra.ledger.snapshot import hidden
 from quorra.settings import FILE
 from quorra.vault.strays import passing
@@ -52,15 +52,15 @@ class Pull:
 
     def run(self) -> Pulled:
         """Fetches and joins; nothing here is changed where that can't be done whole."""
-        source = self.texts.ledger.far.remote()
+        source = self.texts.ledger.remotes.chosen()
         if isinstance(source, Refused):
             return Pulled(told(source))
-        with self.texts.ledger.far.alone():
+        with self.texts.ledger.remotes.alone():
             return self._from(source)
 
     def _from(self, source: Remote) -> Pulled:
         ledger = self.texts.ledger
-        tip = ledger.far.fetch(source)
+        tip = ledger.remotes.fetch(source)
         if isinstance(tip, Refused):
             return Pulled(told(tip), str(source))
         if tip is None:

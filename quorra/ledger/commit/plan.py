@@ -8,13 +8,13 @@ from itertools import pairwise
 
 from quorra.ledger.change import ChangeSet, Edit, Hand, Origin, Refused, Stale
 from quorra.ledger.commit.journal import Draft, Touch, Work
-from quorra.ledger.far.joint import Joint
 from quorra.ledger.message import ASSISTANT, compose, identity, stamp
 from quorra.ledger.plumbing.attributes import sentence
 from quorra.ledger.plumbing.disk import Blocked, Seen
 from quorra.ledger.plumbing.entries import Entries, Sealed
 from quorra.ledger.plumbing.objects import FOLDER, Row
 from quorra.ledger.plumbing.repository import Repository
+from quorra.ledger.remotes.joint import Joint
 
 
 @dataclass(frozen=True, slots=True)
