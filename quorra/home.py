@@ -169,7 +169,7 @@ class Home:
     @cached_property
     def keys(self) -> Keys:
         """The API keys."""
-        return Keys(database.open(self._own / "state.db"))
+        return Keys(database.open(self._own / database.STATE))
 
     def window(self, principal: str, text: str | None) -> Window:
         """Gives a principal's window, narrowed to the domains in ``text`` (separated by commas).
@@ -280,7 +280,7 @@ class Home:
     @cached_property
     def proposals(self) -> Proposals:
         """What waits in the inbox; what a killed process left half done there is finished first."""
-        box = Inbox(database.open(self._own / "state.db"))
+        box = Inbox(database.open(self._own / database.STATE))
         found = Proposals(box, self.texts, asked.kinds(self.library, self.graph))
         found.recover(self.ledger.clock())
         return found

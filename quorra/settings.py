@@ -14,7 +14,8 @@ from quorra.errors import QuorraError
 
 FILE = "quorra.toml"
 FACTS = "facts"
-OWN = frozenset({FACTS, "prompts", "evals", "jobs", ".quorra", ".git"})
+PRIVATE = ".quorra"
+OWN = frozenset({FACTS, "prompts", "evals", "jobs", PRIVATE, ".git"})
 
 
 class SettingsError(QuorraError):
@@ -131,7 +132,7 @@ class Settings(_Table):
     @property
     def private(self) -> Path:
         """The home's own folder for state, index and caches; never in git."""
-        return self.home / ".quorra"
+        return self.home / PRIVATE
 
     @property
     def vault_root(self) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from quorra import home as homes
 from quorra.evals.suite import Suite
 from quorra.home import Home
-from quorra.settings import Settings
+from quorra.settings import PRIVATE, Settings
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def home(suite: Suite, caller: Home) -> Iterator[Home]:
         return
     with tempfile.TemporaryDirectory(prefix="quorra-evals-") as folder:
         root = Path(folder) / "home"
-        shutil.copytree(suite.vault, root / "vault", ignore=shutil.ignore_patterns(".git", ".quorra"))
+        shutil.copytree(suite.vault, root / "vault", ignore=shutil.ignore_patterns(".git", PRIVATE))
         homes.create(root, vault="vault", empty=True)
         place = Home.open(
             _settings(caller.settings, root),

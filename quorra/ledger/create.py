@@ -14,8 +14,8 @@ from quorra.ledger.plumbing.attributes import filtered, sentence
 from quorra.ledger.plumbing.disk import Blocked
 from quorra.ledger.plumbing.process import Git, GitFailed
 from quorra.ledger.plumbing.repository import Repository
+from quorra.settings import PRIVATE
 
-PRIVATE = ".quorra/"
 _WHO = ("user.name", "user.email")
 MOUNTS = Path("/proc/self/mountinfo")
 REMOTE = frozenset(
@@ -200,6 +200,6 @@ def _exclude(root: Path, ledger: Ledger) -> None:
     folder.mkdir(exist_ok=True)
     file = folder / "exclude"
     text = file.read_text(encoding="utf-8", errors="surrogateescape") if file.exists() else ""
-    if PRIVATE not in text.split("\n"):
+    if f"{PRIVATE}/" not in text.split("\n"):
         joint = "" if not text or text.endswith("\n") else "\n"
-        file.write_text(f"{text}{joint}{PRIVATE}\n", encoding="utf-8", errors="surrogateescape")
+        file.write_text(f"{text}{joint}{PRIVATE}/\n", encoding="utf-8", errors="surrogateescape")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from quorra.errors import QuorraError
 
+STATE = "state.db"
 FOLDER = Path(__file__).parent / "migrations"
 PATIENCE = 30_000
 PRAGMAS = (

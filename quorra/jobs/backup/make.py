@@ -16,9 +16,9 @@ from quorra.jobs.backup.beside import beside, settle
 from quorra.ledger.keep.kept import Keeper, Kept
 from quorra.settings import FILE
 from quorra.state import database
+from quorra.state.database import STATE
 
 FREE, TRIES = 2, 6
-STATE = "state.db"
 NEVER = (0, 0, 0, 0)
 
 

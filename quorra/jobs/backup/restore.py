@@ -17,11 +17,10 @@ from quorra.ledger.keep.rebuild import Rebuild
 from quorra.ledger.plumbing.disk import Blocked
 from quorra.ledger.plumbing.disk import settle as medium
 from quorra.ledger.plumbing.process import GitFailed
-from quorra.settings import FILE
+from quorra.settings import FILE, PRIVATE
 from quorra.state import database
-from quorra.state.database import StateError
+from quorra.state.database import STATE, StateError
 
-STATE = "state.db"
 WITHIN = "restore"
 
 
@@ -94,7 +93,7 @@ def _doubt(file: Path, folder: Path) -> Iterator[None]:
     try:
         yield
     except StateError as error:
-        found = re.sub(r"^\S*/state\.db", f"The database in {file}", error.message)
+        found = re.sub(rf"^\S*/{re.escape(STATE)}", f"The database in {file}", error.message)
         raise StateError(f"{found} Nothing was written.", error.next) from error
     except (GitFailed, Blocked) as error:
         if os.strerror(errno.ENOSPC) in error.message:
@@ -122,7 +121,7 @@ def _build(reader: Reader, root: Path) -> None:
         made.folder(path)
     for number, name in enumerate(told["rescued"], 1):
         made.rescued(name, reader.pieces(f"rescued/{number}"))
-    _state(reader, root / ".quorra")
+    _state(reader, root / PRIVATE)
     if not (root / FILE).is_file():
         raise KeyError(FILE)
     made.prove()

@@ -15,6 +15,7 @@ from quorra.ledger.plumbing.entries import Entries, Sealed
 from quorra.ledger.plumbing.objects import FOLDER, Row
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.remotes.joint import Joint
+from quorra.settings import PRIVATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +268,7 @@ def check(path: str) -> None:
     bad = not path or any(part in ("", ".", "..") or "\0" in part for part in parts)
     if bad or len(os.fsencode(path)) > 4000:
         raise Blocked("path", path, f"{path!r} is not a path inside the repository.")
-    if any(part.casefold() in (".git", "git~1") or part == ".quorra" for part in parts):
+    if any(part.casefold() in (".git", "git~1") or part == PRIVATE for part in parts):
         raise Blocked("path", path, f"{path} lies in a folder that belongs to git or to Quorra.")
     if any(len(os.fsencode(part)) > 255 for part in parts):
         raise Blocked("path", path, f"A part of {path[:60]}… is longer than a file name may be.")

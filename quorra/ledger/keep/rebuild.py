@@ -11,10 +11,10 @@ from typing import IO
 from quorra.ledger.keep.kept import PIECE, STASH, portable
 from quorra.ledger.plumbing.disk import Blocked, Disk
 from quorra.ledger.plumbing.process import PLAIN, Git, GitFailed, sentence
+from quorra.settings import PRIVATE
 
 LONGEST = 1 << 16
 HEADS = {b"# v2 git bundle\n": "sha1", b"# v3 git bundle\n": ""}
-PRIVATE = ".quorra"
 
 
 class Rebuild:

@@ -12,6 +12,7 @@ from quorra.ledger.plumbing.entries import Entries, NotPlain, Sealed
 from quorra.ledger.plumbing.lock import Locks
 from quorra.ledger.plumbing.objects import Objects, Row
 from quorra.ledger.plumbing.process import PLAIN, Differ, Git, GitFailed, Reader, Refs
+from quorra.settings import PRIVATE
 
 YOUNG = 128
 KNOWN = 64
@@ -55,7 +56,7 @@ class Repository:
 
     def _tray(self) -> Path:
         same = os.stat(self.folder).st_dev == os.stat(self.root).st_dev
-        return self.own / "tray" if same else self.root / ".quorra" / "tray"
+        return self.own / "tray" if same else self.root / PRIVATE / "tray"
 
     @contextmanager
     def hold(self) -> Iterator[None]:
