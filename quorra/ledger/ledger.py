@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from quorra.ledger import refusal
 from quorra.ledger.change import Applied, ChangeSet, Edit, Origin, Outcome, Refused, Snapshot, Stale
 from quorra.ledger.commit.files import Steps
 from quorra.ledger.commit.plan import Planner, distinct
@@ -175,15 +174,15 @@ class Ledger(History):
         self.rescued += map(str, self._repo.disk.tray.glob("kept-*"))
         if not any(self._repo.left()):
             return None
-        try:
+
+        def done() -> None:
             with self._lock, self._repo.hold():
                 if publisher.file.exists():
                     with self._repo.locks.hold_index():
                         publisher.recover()
                 publisher.sweep()
-        except (Blocked, OSError, GitFailed) as error:
-            return refusal.of(error)
-        return None
+
+        return guarded(done)
 
     def snapshot(self) -> Snapshot:
         """Gives the head and every watched file that differs from it on disk; writes nothing."""

@@ -14,14 +14,9 @@ def guarded(work: Callable[[], T]) -> T | Refused:
     """Does some work, or says in a value what stood in its way."""
     try:
         return work()
-    except (Blocked, OSError, GitFailed) as error:
-        return of(error)
-
-
-def of(error: Blocked | OSError | GitFailed) -> Refused:
-    """Makes a refusal of what stood in the way."""
-    if isinstance(error, Blocked):
+    except Blocked as error:
         return Refused.by(error)
-    if isinstance(error, GitFailed):
+    except GitFailed as error:
         return Refused("git", f"Nothing was written: {error.message}", None, error.next or "")
-    return Refused("disk", f"Nothing was written: {error.strerror} ({error.filename or 'git folder'}).")
+    except OSError as error:
+        return Refused("disk", f"Nothing was written: {error.strerror} ({error.filename or 'git folder'}).")
