@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -11,6 +11,7 @@ from quorra.errors import QuorraError
 from quorra.vault import parse, serialize
 from quorra.vault.note import Note
 from quorra.vault.reading import frontmatter
+from quorra.vault.serialize import line_end
 from quorra.vault.texts import ENDING
 
 _APOSTROPHES = re.compile("['\u2019\u02bc`\u00b4]")
@@ -150,7 +151,7 @@ def _arranged(fields: Fields, body: str, *, heading: bool) -> str:
         return body
     first = body[:top] if top else f"# {fields.title}" if heading else ""
     parts = (first, fields.summary, body[top:].lstrip("\r\n") if top else body)
-    return _ended((_end(body) * 2).join(part for part in parts if part))
+    return _ended((line_end(body) * 2).join(part for part in parts if part))
 
 
 def _top(body: str) -> int:
@@ -160,11 +161,7 @@ def _top(body: str) -> int:
 
 
 def _ended(body: str) -> str:
-    return body if not body or body.endswith("\n") else body + _end(body)
-
-
-def _end(body: str) -> str:
-    return "\r\n" if "\r\n" in body else "\n"
+    return body if not body or body.endswith("\n") else body + line_end(body)
 
 
 def _set(note: Note, wanted: Mapping[str, Any]) -> Note:
@@ -179,10 +176,9 @@ def _set_body(note: Note, fields: Fields, body: str) -> Note:
     titled = bool(note.headings) and note.headings[0].level == 1
     told = _arranged(Fields(title=fields.title or note.title, summary=fields.summary), body, heading=titled)
     if "\n" in note.text:
-        told = told.replace("\r\n", "\n").replace("\n", _end(note.text))
+        told = told.replace("\r\n", "\n").replace("\n", line_end(note.text))
     gap = note.body[: len(note.body) - len(note.body.lstrip("\r\n"))]
-    mark = b"\xef\xbb\xbf" if note.raw.startswith(b"\xef\xbb\xbf") else b""
-    return parse.note(note.path, mark + (note.text[: note.body_start] + gap + told).encode())
+    return parse.note(note.path, serialize.encoded(note, note.text[: note.body_start] + gap + told))
 
 
 def _agree(made: Note, metadata: Mapping[str, Any]) -> Note:
@@ -196,5 +192,5 @@ def _line(written: str) -> str:
     return " ".join(written.split())
 
 
-def _once(words: Any) -> tuple[str, ...]:
+def _once(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if word))

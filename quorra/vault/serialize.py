@@ -1,5 +1,6 @@
 """Writes notes back: an unchanged note is its own bytes, an edit touches only what it names."""
 
+import codecs
 import re
 from collections.abc import Mapping
 from datetime import date
@@ -44,19 +45,28 @@ def assemble(metadata: Mapping[str, Any], body: str) -> bytes:
 
 def with_field(value: Note, key: str, to: Any) -> bytes:
     """Sets one key of the front matter and leaves every other byte alone; raises Unwritable."""
-    mark = b"\xef\xbb\xbf" if value.raw.startswith(b"\xef\xbb\xbf") else b""
-    if mark + value.text.encode() != value.raw:
+    if encoded(value, value.text) != value.raw:
         raise Unwritable(value.path, "the file is not UTF-8")
-    edited = mark + _edited(value, key, to).encode()
+    edited = encoded(value, _edited(value, key, to))
     again = parse.note(value.path, edited)
     if again.metadata != {**value.metadata, key: _read(to)} or again.body != value.body:
         raise Unwritable(value.path, f"{key} is bound up with other keys")
     return edited
 
 
+def encoded(value: Note, text: str) -> bytes:
+    """Gives the bytes of another text of a note, behind the byte-order mark if it has one."""
+    return (codecs.BOM_UTF8 if value.raw.startswith(codecs.BOM_UTF8) else b"") + text.encode()
+
+
+def line_end(text: str) -> str:
+    """Gives the line end that a text uses."""
+    return "\r\n" if "\r\n" in text else "\n"
+
+
 def _edited(value: Note, key: str, to: Any) -> str:
     text = value.text
-    end = "\r\n" if "\r\n" in text else "\n"
+    end = line_end(text)
     found = frontmatter.find(text)
     if not found:
         return f"---{end}{_line(key, to)}{end}---{end}{text}"
