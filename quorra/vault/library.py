@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from quorra.errors import QuorraError
 from quorra.ledger.change import Entry
-from quorra.vault import links, parse, past, validate
+from quorra.vault import links, past, validate
 from quorra.vault.note import Issue, Link, Note
 from quorra.vault.past import View
+from quorra.vault.reading import parse
 from quorra.vault.reorg.reorganize import LinkGraph
 from quorra.vault.texts import Place, Texts, complete, named, notes, plain
 

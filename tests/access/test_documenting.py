@@ -11,7 +11,7 @@ from quorra.access.changes.writing import BadName
 from quorra.access.planned import Written
 from quorra.home import Home
 from quorra.ledger.change import Origin
-from quorra.vault.compose import Fields
+from quorra.vault.writing.compose import Fields
 from tests.ledger.places import git
 
 TEXT = b"The pump of the cellar was replaced on 2026-11-02.\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 from quorra.index.index import Index
 from quorra.index.intake import passages
 from quorra.inference.embed.minilm import MiniLM
-from quorra.vault import parse
+from quorra.vault.reading import parse
 from tests.bench import vaults
 from tests.bench.warm_query import KEPT, REAL
 from tests.conftest import SHARED

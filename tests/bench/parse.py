@@ -16,7 +16,7 @@ import frontmatter
 import pyromark
 import yaml
 
-from quorra.vault import parse
+from quorra.vault.reading import parse
 from tests.bench.measure import interleaved
 from tests.conftest import SHARED
 

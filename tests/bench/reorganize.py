@@ -24,7 +24,7 @@ from quorra import home as homes
 from quorra import settings
 from quorra.home import Home
 from quorra.ledger.change import Origin, Refused
-from quorra.vault import parse
+from quorra.vault.reading import parse
 from quorra.vault.reorg.moves import Moves, expand
 from quorra.vault.reorg.operation import Operation
 from quorra.vault.reorg.reorganize import LinkGraph, Reorganized, reorganize

@@ -6,7 +6,7 @@ import pytest
 
 from quorra.index.intake import passages, terms
 from quorra.index.intake.passages import Cut
-from quorra.vault import parse
+from quorra.vault.reading import parse
 
 NOTE = """---
 title: The boiler

@@ -6,9 +6,10 @@ from datetime import date
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from quorra.vault import compose, parse, serialize, validate
-from quorra.vault.compose import Fields
-from quorra.vault.reading import frontmatter
+from quorra.vault import validate
+from quorra.vault.reading import frontmatter, parse
+from quorra.vault.writing import compose, serialize
+from quorra.vault.writing.compose import Fields
 from tests.properties.test_notes import TEXTS
 
 DAY, LATER = date(2026, 11, 30), date(2026, 12, 24)

@@ -5,8 +5,9 @@ import json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from quorra.vault import links, parse, serialize, validate
-from quorra.vault.reading import frontmatter
+from quorra.vault import links, validate
+from quorra.vault.reading import frontmatter, parse
+from quorra.vault.writing import serialize
 
 PIECES = st.sampled_from(
     [

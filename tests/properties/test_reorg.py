@@ -18,9 +18,10 @@ from quorra.access.changes import organizing, undoing
 from quorra.access.planned import Planned
 from quorra.index import links as indexed
 from quorra.ledger.change import Origin, Refused
-from quorra.vault import links, parse
+from quorra.vault import links
 from quorra.vault.library import Library
 from quorra.vault.note import Note
+from quorra.vault.reading import parse
 from quorra.vault.reorg.moves import Moves, expand
 from quorra.vault.reorg.operation import Operation
 from quorra.vault.reorg.reorganize import LinkGraph, reorganize

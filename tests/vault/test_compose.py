@@ -4,9 +4,10 @@ from datetime import date
 
 import pytest
 
-from quorra.vault import compose, parse
-from quorra.vault.compose import Fields, Uncomposed
-from quorra.vault.serialize import Unwritable
+from quorra.vault.reading import parse
+from quorra.vault.writing import compose
+from quorra.vault.writing.compose import Fields, Uncomposed
+from quorra.vault.writing.serialize import Unwritable
 
 DAY = date(2026, 11, 30)
 ODD = (

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from quorra.vault import parse, serialize
 from quorra.vault.note import Note
+from quorra.vault.reading import parse
+from quorra.vault.writing import serialize
 from tests.conftest import cases
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from quorra.vault import links, parse
+from quorra.vault import links
+from quorra.vault.reading import parse
 from tests.conftest import cases
 
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from quorra.vault import parse
 from quorra.vault.note import Note
+from quorra.vault.reading import parse
 
 
 def read(text: str) -> Note:

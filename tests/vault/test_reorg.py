@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from quorra.ledger.change import Refused
-from quorra.vault import links, parse
+from quorra.vault import links
+from quorra.vault.reading import parse
 from quorra.vault.reorg import operation
 from quorra.vault.reorg.moves import expand
 from quorra.vault.reorg.operation import BadPlan

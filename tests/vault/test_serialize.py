@@ -4,7 +4,8 @@ from datetime import date
 
 import pytest
 
-from quorra.vault import parse, serialize
+from quorra.vault.reading import parse
+from quorra.vault.writing import serialize
 
 
 def test_a_new_note_is_canonical():

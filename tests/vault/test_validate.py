@@ -2,7 +2,8 @@
 
 import pytest
 
-from quorra.vault import links, parse, validate
+from quorra.vault import links, validate
+from quorra.vault.reading import parse
 
 GOOD = """---
 title: The boiler

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from quorra.vault import links, parse, serialize, validate
+from quorra.vault import links, validate
 from quorra.vault.note import Note
+from quorra.vault.reading import parse
+from quorra.vault.writing import serialize
 
 SIZES = {"kepano": 100, "garden": 740, "powershell-docs": 630}
 

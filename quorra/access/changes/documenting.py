@@ -15,11 +15,12 @@ from quorra.access.changes import writing
 from quorra.access.planned import Written, told
 from quorra.access.window import OWNER
 from quorra.ledger.change import Origin, Refused, Stale
-from quorra.vault import compose, parse
-from quorra.vault.compose import Fields
 from quorra.vault.library import Library
 from quorra.vault.note import Note
+from quorra.vault.reading import parse
 from quorra.vault.texts import ENDING, named
+from quorra.vault.writing import compose
+from quorra.vault.writing.compose import Fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from quorra.access.planned import Planned, Written, told
 from quorra.errors import QuorraError
 from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale
 from quorra.ledger.snapshot import hidden
-from quorra.vault import parse
 from quorra.vault.library import Library
+from quorra.vault.reading import parse
 from quorra.vault.texts import ENDING, Texts, complete
 
 

@@ -16,7 +16,7 @@ from quorra.access import window
 from quorra.index.intake import passages
 from quorra.index.store import catalogue
 from quorra.index.store.cache import Cache
-from quorra.vault import parse
+from quorra.vault.reading import parse
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,1 +1,1 @@
-"""Reads the two languages of a note: the YAML above and the Markdown below."""
+"""A note read: the bytes of a file, the YAML above and the Markdown below."""

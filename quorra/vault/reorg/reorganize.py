@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from quorra.ledger.change import Refused
-from quorra.vault import links, parse
+from quorra.vault import links
 from quorra.vault.links import EXTERNAL, SELF, Names
 from quorra.vault.note import Link, Note
+from quorra.vault.reading import parse
 from quorra.vault.reorg.moves import Moves
 from quorra.vault.reorg.spelling import Way, spell
 

@@ -103,7 +103,7 @@ def note(
 def _draft(path: str, content: bytes, *, kind: str | None, origin: str | None, **given: Any) -> "Draft":
     """Gives the note to be assembled; without text, only its fields are set."""
     from quorra.access.changes.documenting import Draft
-    from quorra.vault.compose import Fields
+    from quorra.vault.writing.compose import Fields
 
     words = {key: value or "" for key, value in given.items() if key in ("title", "summary")}
     fields = Fields(**words, type=kind or "", tags=given["tags"], entities=given["entities"], source=origin or "")

@@ -8,11 +8,11 @@ from datetime import date
 from typing import Any
 
 from quorra.errors import QuorraError
-from quorra.vault import parse, serialize
 from quorra.vault.note import Note
-from quorra.vault.reading import frontmatter
-from quorra.vault.serialize import line_end
+from quorra.vault.reading import frontmatter, parse
 from quorra.vault.texts import ENDING
+from quorra.vault.writing import serialize
+from quorra.vault.writing.serialize import line_end
 
 _APOSTROPHES = re.compile("['\u2019\u02bc`\u00b4]")
 _LONGEST = 120  # bytes of a slug: a file's name holds 255, and a person reads fewer

@@ -7,9 +7,8 @@ from datetime import date
 from typing import Any
 
 from quorra.errors import QuorraError
-from quorra.vault import parse
 from quorra.vault.note import Note
-from quorra.vault.reading import frontmatter
+from quorra.vault.reading import frontmatter, parse
 
 ORDER = ("title", "type", "created", "updated", "tags", "entities", "author", "source")
 _PLAIN = re.compile(r"[^\W_](?:[^:#\n]|:(?=\S)|(?<=\S)#)*")
