@@ -1,7 +1,7 @@
 """Pulling into a home: what both sides changed is parked, hand edits are taken in first, and nothing is lost."""
 
-import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ from quorra.access.changes.pulling import Pulled
 from quorra.home import Home, create
 from quorra.ledger.change import Origin
 from quorra.settings import read
-from tests.ledger.places import git, sound
+from tests.ledger.places import dying, git, put, sound
 
 LINES = "# Boiler\n\n" + "".join(f"line {number}\n" for number in range(20))
 
@@ -51,15 +51,7 @@ def home(place: Path):
 def theirs(place: Path, files: dict[str, str | bytes | None], subject: str = "theirs") -> str:
     """Commits files in the other clone and pushes them, with plain git."""
     other = place.parent / "other"
-    for path, content in files.items():
-        file = other / path
-        if content is None:
-            file.unlink()
-            continue
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content.encode() if isinstance(content, str) else content)
-    git(other, "add", "-A")
-    git(other, "commit", "-q", "-m", subject)
+    put(other, files, subject)
     git(other, "push", "-q", "origin", "main")
     return head(other)
 
@@ -237,23 +229,13 @@ def test_a_link_of_theirs_is_refused_with_its_name(home: Home, place: Path):
 
 def killed(place: Path, step: str, times: int) -> int:
     """Pulls in a process of its own that is killed at a step of the ledger."""
-    ident = os.fork()
-    if ident == 0:
-        seen = 0
 
-        def steps(name: str) -> None:
-            nonlocal seen
-            seen += name == step
-            if seen == times:
-                os.kill(os.getpid(), signal.SIGKILL)
+    def pulled(steps: Callable[[str], None]) -> None:
+        opened = Home.open(read(place))
+        opened.ledger.steps = steps
+        pull(opened)
 
-        try:
-            opened = Home.open(read(place))
-            opened.ledger.steps = steps
-            pull(opened)
-        finally:
-            os._exit(0)
-    return os.waitpid(ident, 0)[1]
+    return dying(pulled, step, times)
 
 
 CUTS = [("blobs written", 1), ("blobs written", 2), ("lock taken", 1), ("lock taken", 2)]

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from quorra.ledger.change import ChangeSet, Edit, Origin, Outcome
@@ -55,6 +55,19 @@ def write(ledger: Ledger, files: dict[str, bytes | None], subject: str = "Change
     return ledger.commit(change(ledger, files, subject))
 
 
+def put(root: Path, files: Mapping[str, str | bytes | None], subject: str = "theirs") -> None:
+    """Commits files with plain git, as another hand does."""
+    for path, content in files.items():
+        file = root / path
+        if content is None:
+            file.unlink()
+            continue
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", subject)
+
+
 def sound(root: Path) -> None:
     """Asserts that git finds nothing wrong and that nothing of ours was left over."""
     bad = [line for line in git(root, "fsck", "--strict").splitlines() if not line.startswith("dangling")]
@@ -72,6 +85,11 @@ def killed(root: Path, files: dict[str, bytes | None], step: str, times: int = 1
 
 def killed_at(root: Path, work: Callable[[Ledger], object], step: str, times: int = 1) -> int:
     """Works in a process of its own that is killed when it reaches a step; gives its exit code."""
+    return dying(lambda steps: work(opened(root, steps)), step, times)
+
+
+def dying(work: Callable[[Callable[[str], None]], object], step: str, times: int) -> int:
+    """Works in a process of its own, which gets a hearer of steps that kills it at one; gives its exit code."""
     ident = os.fork()
     if ident == 0:
         seen = 0
@@ -83,7 +101,7 @@ def killed_at(root: Path, work: Callable[[Ledger], object], step: str, times: in
                 os.kill(os.getpid(), signal.SIGKILL)
 
         try:
-            work(opened(root, steps))
+            work(steps)
         finally:
             sys.stdout.flush()
             os._exit(0)

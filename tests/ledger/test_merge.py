@@ -12,7 +12,7 @@ from quorra.ledger.change import Applied, Outcome, Refused, Stale
 from quorra.ledger.ledger import Ledger
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.remotes.joint import Clash, Joint
-from tests.ledger.places import ORIGIN, git, killed_at, opened, repository, sound, write
+from tests.ledger.places import ORIGIN, git, killed_at, opened, put, repository, sound, write
 
 LINES = b"".join(b"line %d\n" % number for number in range(20))
 OLD = {"a.md": LINES, "d/b.md": b"two\n", "d/c.md": b"three\n", "keep.md": b"kept\n"}
@@ -32,19 +32,6 @@ STEPS = [
     ("branch moved", 1, True),
     ("journal removed", 1, True),
 ]
-
-
-def put(root: Path, files: dict[str, bytes | None], subject: str = "theirs") -> None:
-    """Commits files with plain git."""
-    for path, content in files.items():
-        file = root / path
-        if content is None:
-            file.unlink()
-            continue
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", subject)
 
 
 def theirs(root: Path, files: dict[str, bytes | None]) -> str:

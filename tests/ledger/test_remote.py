@@ -14,8 +14,7 @@ from quorra.ledger.change import Applied, Refused
 from quorra.ledger.ledger import Ledger
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.remotes.remote import Remote, Remotes
-from tests.ledger.places import git, opened, repository, sound, write
-from tests.ledger.test_merge import put
+from tests.ledger.places import git, opened, put, repository, sound, write
 
 ORIGIN = Remote("origin", "main")
 
