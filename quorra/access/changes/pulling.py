@@ -1,6 +1,6 @@
 """Pulling from other people's git: their commits joined with ours, what both sides changed parked for a person."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -9,6 +9,7 @@ from quorra.access.changes import merging
 from quorra.access.planned import Written, told
 from quorra.access.proposals import Proposals
 from quorra.ledger.change import Applied, Origin, Outcome, Refused, Stale
+from quorra.ledger.commit.files import beside
 from quorra.ledger.remotes.joint import Clash, Joint, binary
 from quorra.ledger.remotes.remote import Remote
 from quorra.ledger.snapshot import hidden
@@ -39,9 +40,9 @@ class Pulled:
     kept: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Pull:
-    """One pull on one home."""
+    """One pull on one home; ``parked`` and ``kept`` gather what became of clashes."""
 
     texts: Texts
     proposals: Proposals
@@ -88,10 +89,8 @@ class Pull:
         for path in joint.changes:
             if path == FILE or path.rpartition("/")[2] in CLOSED:
                 reason = f"{source} changes {path}, which decides what is sent where and what git runs."
-                helps = (
-                    f"Look at it with git diff HEAD...{source} -- {path}, then take it over with git merge {source}."
-                )
-                return Refused("closed", reason, path, helps)
+                look = f"Look at it with git diff HEAD...{source} -- {path}"
+                return Refused("closed", reason, path, f"{look}, then take it over with git merge {source}.")
         clashing = [clash.path for clash in joint.clashes if self._public(clash.path) is None]
         if clashing:
             reason = f"Both sides changed {', '.join(clashing)}, which is neither a note nor a fact."
@@ -161,7 +160,8 @@ class Pull:
 
     def _beside(self, name: str, source: Remote) -> str:
         """Names a file for their version of what can't be merged line by line."""
-        return next(path for path in _names(name, source) if self.texts.now(self.texts.settings.inside(path)) is None)
+        names = beside(name, source.name.replace("/", "-"))
+        return next(path for path in names if self.texts.now(self.texts.settings.inside(path)) is None)
 
 
 def _foreign(refused: Refused, source: Remote) -> Refused:
@@ -169,11 +169,3 @@ def _foreign(refused: Refused, source: Remote) -> Refused:
     if refused.code not in ("path", "filter"):
         return refused
     return replace(refused, advice=f"Nothing was taken over. Have it mended at {source}, or merge it with git.")
-
-
-def _names(name: str, source: Remote) -> Iterator[str]:
-    folder, slash, file = name.rpartition("/")
-    stem, dot, ending = file.rpartition(".") if "." in file else (file, "", "")
-    label = source.name.replace("/", "-")
-    for number in range(1, 1000):
-        yield f"{folder}{slash}{stem} ({label}{f' {number}' if number > 1 else ''}){dot}{ending}"

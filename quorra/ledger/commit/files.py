@@ -1,8 +1,9 @@
 """The files of a commit under way: changed one by one, put back, and never lost where a hand meets them."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import chain, count
 
 from quorra.ledger.change import Outcome, Refused, Stale
 from quorra.ledger.commit.journal import Journal, Touch
@@ -132,15 +133,19 @@ class Files:
     def _beside(self, touch: Touch) -> str:
         """Puts what waits in its own place if that is free, else beside it; gives the path."""
         disk = self.disk
-        stem, dot, ending = touch.path.rpartition(".")
-        if not dot or "/" in ending:
-            stem, dot, ending = touch.path, "", ""
-        names = (f"{stem} ({KEPT}{f' {number}' if number else ''}){dot}{ending}" for number in (0, *range(2, 100)))
         with suppress(Blocked, OSError):
-            for path in (touch.path, *names):
+            for path in chain((touch.path,), beside(touch.path, KEPT)):
                 with suppress(FileExistsError):
                     disk.place(path, touch.temp)
                     return path
         # Where no file can be made now it stays here, is never swept, and is told of at every start.
         os.replace(disk.tray / touch.temp, disk.tray / f"kept-{touch.temp}")
         return str(disk.tray / f"kept-{touch.temp}")
+
+
+def beside(path: str, label: str) -> Iterator[str]:
+    """Gives names for another version of a file, which stands beside it: ``a (label).md``, ``a (label 2).md``."""
+    folder, slash, file = path.rpartition("/")
+    stem, dot, ending = file.rpartition(".") if "." in file else (file, "", "")
+    for number in count(1):
+        yield f"{folder}{slash}{stem} ({label}{f' {number}' if number > 1 else ''}){dot}{ending}"
