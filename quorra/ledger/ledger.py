@@ -10,7 +10,7 @@ from pathlib import Path
 
 from quorra.ledger.change import Applied, ChangeSet, Edit, Origin, Outcome, Refused, Snapshot, Stale
 from quorra.ledger.commit.files import Steps
-from quorra.ledger.commit.plan import Planner, distinct
+from quorra.ledger.commit.plan import Planner, check, distinct
 from quorra.ledger.commit.publish import Publisher
 from quorra.ledger.history import History
 from quorra.ledger.plumbing.disk import Blocked, Disk
@@ -98,6 +98,8 @@ class Ledger(History):
     def _prepare(self, change: ChangeSet) -> ChangeSet:
         """Stores the new texts, and leaves of the folders those that have to be made."""
         distinct(change.edits)
+        for folder in change.folders:
+            check(folder)
         self._repo.objects.write_new(edit.content for edit in change.edits if edit.content is not None)
         self.steps("blobs written")
         return replace(change, folders=tuple(self.missing(change.folders)))

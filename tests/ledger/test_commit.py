@@ -119,10 +119,18 @@ def test_a_link_is_never_followed(home: Path, tmp_path: Path):
 
 @pytest.mark.parametrize(
     "path",
-    ["", "/etc/x", "../x.md", "a/../b.md", "a//b.md", ".git/config", "x/.GIT/hooks/y", ".quorra/x", "a\0b", "d/"],
+    [
+        *("", "/etc/x", "../x.md", "a/../b.md", "a//b.md", "a\0b", "d/"),
+        *(".git/config", "x/.GIT/hooks/y", ".quorra/x", ".Quorra/x"),
+        *("d/" * 1000 + "x.md", f"{'d' * 250}/" * 16 + "x.md"),
+    ],
 )
 def test_a_path_outside_is_refused(home: Path, path: str):
+    before = sorted(home.rglob("*"))
     assert refusal(opened(home).commit(ChangeSet((Edit(path, b"x", None),), "x", ORIGIN))) == "path"
+    assert refusal(opened(home).commit(ChangeSet((), "x", ORIGIN, folders=(path,)))) == "path"
+    kept = [file for file in sorted(home.rglob("*")) if ".git" not in file.parts]
+    assert kept == [file for file in before if ".git" not in file.parts]
 
 
 def test_files_and_folders_do_not_take_each_others_place(home: Path):

@@ -17,6 +17,9 @@ from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.remotes.joint import Joint
 from quorra.settings import PRIVATE
 
+# Parts and bytes of a path: Python walks no tree much deeper, and the machine opens no path much longer.
+DEEPEST, LONGEST = 200, 4000
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -265,10 +268,11 @@ class Planner:
 def check(path: str) -> None:
     """Raises Blocked for a path that no file of the repository can have."""
     parts = path.split("/")
-    bad = not path or any(part in ("", ".", "..") or "\0" in part for part in parts)
-    if bad or len(os.fsencode(path)) > 4000:
+    if not path or any(part in ("", ".", "..") or "\0" in part for part in parts):
         raise Blocked("path", path, f"{path!r} is not a path inside the repository.")
-    if any(part.casefold() in (".git", "git~1") or part == PRIVATE for part in parts):
+    if len(parts) > DEEPEST or len(os.fsencode(path)) > LONGEST:
+        raise Blocked("path", path, f"{path[:60]}… is longer or deeper than git and other programs can follow.")
+    if any(part.casefold() in (".git", "git~1", PRIVATE) for part in parts):
         raise Blocked("path", path, f"{path} lies in a folder that belongs to git or to Quorra.")
     if any(len(os.fsencode(part)) > 255 for part in parts):
         raise Blocked("path", path, f"A part of {path[:60]}… is longer than a file name may be.")
