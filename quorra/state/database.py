@@ -91,7 +91,12 @@ def copy(source: Path, target: Path) -> None:
 
 def trouble(error: sqlite3.Error, what: str) -> StateError:
     """Says what SQLite could not do, and what helps."""
-    helps = "Make room and try again." if "full" in str(error) else "Mend it, or bring it back from a backup."
+    helps = "Mend it, or bring it back from a backup."
+    if "full" in str(error):
+        helps = "Make room and try again."
+    elif "I/O" in str(error):
+        # What SQLite says of a full disk, too, where it could not make a file beside the database.
+        helps = "Make room, or see what ails the disk, and try again."
     return StateError(f"{what} can't be used: {error}.", helps)
 
 

@@ -65,6 +65,12 @@ def test_a_file_that_is_no_database_is_said(tmp_path: Path):
     assert path.read_bytes() == b"not a database" * 100
 
 
+def test_what_a_full_disk_looks_like_to_sqlite_asks_for_room_not_for_a_backup():
+    for said in ("database or disk is full", "disk I/O error"):
+        assert database.trouble(sqlite3.OperationalError(said), "It").next.startswith("Make room")
+    assert "backup" in database.trouble(sqlite3.DatabaseError("file is not a database"), "It").next
+
+
 def test_many_open_a_new_one_at_once(tmp_path: Path):
     def work(_: int) -> None:
         database.open(tmp_path / "state.db").close()
