@@ -9,15 +9,12 @@ import rich_click as click
 
 from quorra.errors import QuorraError
 from quorra.ledger.change import Origin
-from quorra.surfaces import fields
-from quorra.surfaces.cli.verb import DONE, EXITS, FAILED, Call, Result, counted, named, verb
+from quorra.surfaces.cli.outcome import written
+from quorra.surfaces.cli.verb import DONE, FAILED, Call, Result, counted, named, verb
 
 if TYPE_CHECKING:
     from quorra.access.changes.documenting import Draft
-    from quorra.access.planned import Written
     from quorra.ledger.change import Entry
-
-SHOWN = 10
 
 
 @click.command()
@@ -108,22 +105,6 @@ def _draft(path: str, content: bytes, *, kind: str | None, origin: str | None, *
     words = {key: value or "" for key, value in given.items() if key in ("title", "summary")}
     fields = Fields(**words, type=kind or "", tags=given["tags"], entities=given["entities"], source=origin or "")
     return Draft(path, fields, content or None)
-
-
-def written(done: "Written") -> Result:
-    """Gives the outcome of a write in the form that every writing verb prints."""
-    told = " ".join(part for part in (done.reason, done.next) if part)
-    name = done.commit or done.proposal
-    lines = [f"{done.outcome}: {told}" if told else f"{done.outcome} as {name}" if name else done.outcome]
-    if done.planned:
-        lines += [f"  {old} -> {new}" for old, new in done.planned.moved]
-        lines += [f"  {counted(links, 'link')} in {path}" for path, links in done.planned.rewritten]
-    gravest = sorted(done.issues, key=lambda issue: issue.severity != "error")[:SHOWN]
-    lines += [f"  {at.severity} {at.code}, line {at.line}: {at.message}" for at in gravest]
-    if len(done.issues) > SHOWN:
-        lines.append(f"  and {len(done.issues) - SHOWN} more; see them with: quorra check")
-    good = done.outcome in ("applied", "parked", "planned", "declined")
-    return Result(fields.written(done), "\n".join(lines), DONE if good else EXITS.get(done.code or "", FAILED))
 
 
 @click.command()

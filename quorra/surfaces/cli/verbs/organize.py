@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from quorra.ledger.change import Origin
+from quorra.surfaces.cli.outcome import written
 from quorra.surfaces.cli.verb import Call, Result, verb
-from quorra.surfaces.cli.verbs.note import written
 from quorra.vault.reorg import operation
 from quorra.vault.reorg.operation import Operation
 
@@ -36,9 +36,8 @@ def _done(call: Call, operations: Sequence[Operation], **how: Any) -> Result:
 def _organized(
     call: Call, home: "Home", operations: Sequence[Operation], dry_run: bool, propose: bool, message: str | None
 ) -> Result:
-    return written(
-        home.changes.organize(operations, Origin(call.principal, "cli", message or ""), propose=propose, dry=dry_run)
-    )
+    origin = Origin(call.principal, "cli", message or "")
+    return written(home.changes.organize(operations, origin, propose=propose, dry=dry_run))
 
 
 @click.command()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from quorra.ledger.change import Origin
+from quorra.surfaces.cli.outcome import written
 from quorra.surfaces.cli.verb import Call, Result, counted, verb
-from quorra.surfaces.cli.verbs.note import written
 
 if TYPE_CHECKING:
     from quorra.access.changes.pulling import Pulled
@@ -40,9 +40,8 @@ def push(call: Call) -> Result:
         waiting = len(home.ledger.snapshot().dirty)
     if told.exit or not waiting:
         return told
-    return replace(
-        told, text=f"{told.text}\n{counted(waiting, 'file is', 'files are')} in no commit yet and stayed here."
-    )
+    stayed = f"{counted(waiting, 'file is', 'files are')} in no commit yet and stayed here."
+    return replace(told, text=f"{told.text}\n{stayed}")
 
 
 def _came(done: "Pulled") -> list[str]:

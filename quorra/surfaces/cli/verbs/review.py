@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from quorra.access.proposals import Shown
 from quorra.ledger.change import Origin
 from quorra.surfaces import fields
 from quorra.surfaces.cli import tree
+from quorra.surfaces.cli.outcome import written
 from quorra.surfaces.cli.verb import Call, Result, counted, verb
-from quorra.surfaces.cli.verbs.note import written
 
 if TYPE_CHECKING:
+    from quorra.access.proposals import Shown
     from quorra.state.inbox import Item
 
 LINKS, DIFF = 12, 200
@@ -94,9 +94,9 @@ def undo(call: Call, commit: str, message: str | None) -> Result:
     return written(done)
 
 
-def _told(shown: Shown, told: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
+def _told(shown: "Shown", told: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
     """Tells what it is, the tree before and after, whose links change, and the changed lines."""
-    item: Any = shown.item
+    item = shown.item
     yield f"{item.id} ({item.state}): {item.title}"
     yield f"  by {item.principal} through {item.surface}: {item.reason}"
     if shown.reason:
@@ -109,10 +109,9 @@ def _told(shown: Shown, told: Mapping[str, Any], names: Collection[str]) -> Iter
     yield from _cut(["Links spelled anew:", *links] if links else [], LINKS, "notes")
     if shown.reason and told["diff"]:
         yield "As it was proposed:"
-    lines = told["diff"].rstrip("\n").split("\n") if told["diff"] else []
-    yield from (
-        ("", *_cut(lines, DIFF, f"lines; all of them: git diff {shown.rendering}^ {shown.rendering}")) if lines else ()
-    )
+    if told["diff"]:
+        lines = told["diff"].rstrip("\n").split("\n")
+        yield from ("", *_cut(lines, DIFF, f"lines; all of them: git diff {shown.rendering}^ {shown.rendering}"))
 
 
 def _cut(lines: Sequence[str], most: int, what: str) -> Sequence[str]:
