@@ -107,17 +107,18 @@ class Watch:
         ident = self.repo.objects.id_of(file.content)
         # A file as young as this could change again without its stat showing it.
         if file.stat.st_ctime_ns < self.now() - SETTLED:
-            known[path] = (_signature(file.stat), ident)
+            known[path] = (signature(file.stat), ident)
         return ident
 
     def _now(self, path: str) -> Signature | None:
         try:
-            return _signature(os.lstat(f"{self.repo.root}/{path}"))
+            return signature(os.lstat(f"{self.repo.root}/{path}"))
         except OSError:
             return None
 
 
-def _signature(stat: os.stat_result) -> Signature:
+def signature(stat: os.stat_result) -> Signature:
+    """Gives what tells that a file was written since."""
     return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino
 
 

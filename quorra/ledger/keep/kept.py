@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from quorra.ledger.plumbing.process import GitFailed, sentence
 from quorra.ledger.plumbing.repository import Repository
-from quorra.ledger.snapshot import visible
+from quorra.ledger.snapshot import Signature, signature, visible
 
 PIECE = 1 << 20
 STATUS = ("status", "--porcelain=v2", "-z", "-uall", "--no-renames", "--ignore-submodules=all")
@@ -25,8 +25,6 @@ SECTIONS = {
     "user": ("name", "email"),
     "core": ("autocrlf", "eol"),
 }
-
-Signature = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +187,7 @@ class _Found:
         if stat.S_ISLNK(now.st_mode):
             self.links[path] = os.readlink(self.root / path)
         elif stat.S_ISREG(now.st_mode):
-            self.changed[path] = now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino
+            self.changed[path] = signature(now)
         else:
             self.gone.append(path)
 
