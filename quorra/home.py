@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -100,15 +100,9 @@ class Home:
         return Path(self._spare.name)
 
     @cached_property
-    def _own(self) -> Path:
-        """The folder that is never in git; it says so itself, as a clone has no exclude file of ours."""
-        private = self.settings.private
-        told = private / ".gitignore"
-        if self.writable and not told.exists():
-            with suppress(OSError):
-                private.mkdir(exist_ok=True)
-                told.write_text("*\n", encoding="utf-8")
-        return private
+    def private(self) -> Path:
+        """The home's own folder, there and out of git's sight where the home can be written."""
+        return starter.private(self.settings.private) if self.writable else self.settings.private
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -152,7 +146,7 @@ class Home:
         """The derived side."""
         from quorra.index.index import Index
 
-        folder = self._own / "index"
+        folder = self.private / "index"
         if not self.writable:
             kept, folder = folder, self.spare / "index"
             if kept.is_dir():
@@ -169,7 +163,7 @@ class Home:
     @cached_property
     def keys(self) -> Keys:
         """The API keys."""
-        return Keys(database.open(self._own / database.STATE))
+        return Keys(database.open(self.private / database.STATE))
 
     def window(self, principal: str, text: str | None) -> Window:
         """Gives a principal's window, narrowed to the domains in ``text`` (separated by commas).
@@ -280,7 +274,7 @@ class Home:
     @cached_property
     def proposals(self) -> Proposals:
         """What waits in the inbox; what a killed process left half done there is finished first."""
-        box = Inbox(database.open(self._own / database.STATE))
+        box = Inbox(database.open(self.private / database.STATE))
         found = Proposals(box, self.texts, asked.kinds(self.library, self.graph))
         found.recover(self.ledger.clock())
         return found

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,6 +91,16 @@ def files(shipped: Path, wanted: Settings, owner: tuple[str, str], uid: int, *, 
         suite = shipped / "evals" / "handbook"
         found |= {f"evals/handbook/{file.name}": file.read_bytes() for file in sorted(suite.iterdir())}
     return found
+
+
+def private(folder: Path) -> Path:
+    """Makes a home's own folder, which says itself that it is not git's, as a clone has no exclude file of ours."""
+    told = folder / ".gitignore"
+    if not told.exists():
+        with suppress(OSError):
+            folder.mkdir(exist_ok=True)
+            told.write_text("*\n", encoding="utf-8")
+    return folder
 
 
 def _wanted(folder: Path, vault: str) -> Settings:
