@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -171,7 +172,7 @@ def test_a_picture_of_theirs_is_put_beside_ours(home: Home, place: Path):
     assert (place / "vault/picture (origin).png").read_bytes() == b"\x89PNG\0theirs"
 
 
-@pytest.mark.parametrize("path", ["quorra.toml", ".gitattributes", "vault/.gitattributes", ".gitmodules"])
+@pytest.mark.parametrize("path", ["quorra.toml", ".gitmodules", "vault/.GitAttributes", "$(x)/.gitattributes"])
 @pytest.mark.parametrize("ahead", [False, True])
 def test_what_decides_where_texts_go_is_left_to_a_person(home: Home, place: Path, path: str, ahead: bool):
     text = (place / path).read_text() if (place / path).exists() else ""
@@ -182,7 +183,7 @@ def test_what_decides_where_texts_go_is_left_to_a_person(home: Home, place: Path
     done = pull(home)
     assert (done.done.outcome, done.done.code, head(place)) == ("refused", "closed", before)
     assert path in (done.done.reason or "")
-    assert "git merge origin/main" in (done.done.next or "")
+    assert f"-- {quote(path)}, then take it over with git merge origin/main" in (done.done.next or "")
     git(place, "merge", "-q", "-m", "by hand", "origin/main")
     assert pull(home).done.outcome == "applied"
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from shlex import quote
 
 from quorra.access import gate, hands
 from quorra.access.changes import merging
@@ -87,9 +88,9 @@ class Pull:
     def _barred(self, joint: Joint, source: Remote) -> Refused | None:
         """Refuses what only a person may take over."""
         for path in joint.changes:
-            if path == FILE or path.rpartition("/")[2] in CLOSED:
+            if path.casefold() == FILE or path.casefold().rpartition("/")[2] in CLOSED:
                 reason = f"{source} changes {path}, which decides what is sent where and what git runs."
-                look = f"Look at it with git diff HEAD...{source} -- {path}"
+                look = f"Look at it with git diff HEAD...{source} -- {quote(path)}"
                 return Refused("closed", reason, path, f"{look}, then take it over with git merge {source}.")
         clashing = [clash.path for clash in joint.clashes if self._public(clash.path) is None]
         if clashing:
