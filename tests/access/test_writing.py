@@ -78,6 +78,11 @@ def test_what_is_no_name_is_said(library: Library, name: str):
     assert told.value.next
 
 
+@pytest.mark.parametrize("name", ["household/👨\u200d👩\u200d👧", "household/می\u200cخواهم"])
+def test_signs_that_join_letters_belong_to_a_name(library: Library, name: str):
+    assert wrote(library, name).outcome == "applied"
+
+
 def test_a_name_too_long_for_a_file_is_refused(root: Path, library: Library):
     done = wrote(library, "household/" + "ü" * 300)
     assert (done.outcome, done.code) == ("refused", "path")

@@ -14,6 +14,9 @@ from quorra.vault.library import Library
 from quorra.vault.reading import parse
 from quorra.vault.texts import ENDING, Texts, complete
 
+# Zero-width signs that words of some scripts, and emoji of several parts, are written with.
+JOINERS = dict.fromkeys(map(ord, "\u200c\u200d"))
+
 
 class BadName(QuorraError):
     """The name can't be a note's."""
@@ -131,7 +134,7 @@ def _odd(texts: Texts, path: str) -> str:
     if not os.path.lexists(f"{home}/{texts.settings.inside(path)}"):
         fresh.append(name.removesuffix(ENDING))
     reasons = (
-        (not all(map(str.isprintable, fresh)), "it holds characters that can't be seen"),
+        (not "".join(fresh).translate(JOINERS).isprintable(), "it holds characters that can't be seen"),
         (any(part != part.strip() for part in fresh), "a part of it begins or ends with a space"),
         (any(part.endswith(".") for part in fresh), "a part of it ends with a dot"),
     )
