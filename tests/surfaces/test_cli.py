@@ -249,13 +249,14 @@ def test_keys_are_the_owners(family: Path):
 
 
 def test_a_terminal_is_not_commanded(home: Path):
-    (home / "vault" / "esc.md").write_text("# Walnuts\n\nwalnuts \x1b]52;c;ZXZpbA==\x07 here\n")
+    (home / "vault" / "esc.md").write_text("# Walnuts\n\nwalnuts \x1b]52;c;ZXZpbA==\x07 \u202ehere\n")
     words = [sys.executable, "-m", "quorra", "search", "--mode", "words", "walnuts", "--home", str(home)]
     subprocess.run([sys.executable, "-m", "quorra", "sync", "--home", str(home)], check=True, capture_output=True)
     done = subprocess.run(words, capture_output=True, check=True)
     (home / "vault" / "esc.md").unlink()
     assert b"walnuts \\x1b]52;c" in done.stdout
     assert b"\x1b" not in done.stdout
+    assert "\u202e".encode() not in done.stdout
 
 
 def test_a_name_that_is_not_utf8_is_still_json(home: Path):

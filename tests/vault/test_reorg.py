@@ -122,6 +122,8 @@ def test_bytes_around_a_link_are_kept(raw: bytes):
         ([move("a", "../c")], "bad_name"),
         ([move("a", ".hidden/c")], "bad_name"),
         ([move("a", "c#d")], "bad_name"),
+        ([move("a", "c\u202edm")], "bad_name"),
+        ([{"op": "create_folder", "src": "caf\u202e"}], "bad_name"),
         ([{"op": "delete", "src": "a"}], "not_dead"),
         ([{"op": "delete", "src": "empty"}], "dangling"),
         ([{"op": "promote_to_folder", "src": "p.png"}], "not_a_note"),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from quorra.home import Home
 
 DONE, FAILED, USAGE, AWAY = 0, 1, 2, 3
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 EXITS: Mapping[str, int] = {
     "busy": AWAY,
     "generation_failed": AWAY,
@@ -180,7 +180,8 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 def _safe(text: str) -> str:
     """Makes visible what a terminal would obey: notes and file names may hold anything."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text).encode("utf-8", "backslashreplace").decode()
+    plain = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return plain.encode("utf-8", "backslashreplace").decode()
 
 
 def fail(error: QuorraError, as_json: bool) -> NoReturn:

@@ -13,7 +13,8 @@ from quorra.vault.reorg.operation import Operation
 from quorra.vault.texts import complete, is_note
 
 OPENING = "overview.md"
-_SYNTAX = re.compile(r"[\[\]|#^\\\x00-\x1f\x7f]")
+# What links are made of, what turns a line's direction round, and what is not UTF-8.
+_SYNTAX = re.compile(r"[\[\]|#^\\\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
