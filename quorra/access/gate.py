@@ -7,6 +7,7 @@ from quorra.access import hands
 from quorra.access.planned import Planned, Written, told
 from quorra.access.window import OWNER
 from quorra.ledger.change import ChangeSet, Origin, Outcome, Refused
+from quorra.ledger.remotes.joint import Joint
 from quorra.ledger.snapshot import hidden
 from quorra.vault import strays
 from quorra.vault.texts import Texts
@@ -16,25 +17,23 @@ NAMED = "Name it from the vault's folder: household/boiler.md"
 
 def apply(change: ChangeSet, principal: str, texts: Texts) -> Outcome:
     """Commits a change that this principal may make, in their name whatever its origin claims."""
-    refused = barred(principal)
+    paths = [edit.path for edit in change.edits]
+    refused = barred(principal) or _misplaced(paths, texts)
     if refused is not None:
         return refused
-    for edit in change.edits:
-        refused = _place(edit.path, texts)
-        if refused is not None:
-            return refused
-    whose = hands.whose(texts.settings, [edit.path for edit in change.edits])
+    whose = hands.whose(texts.settings, paths)
     origin = replace(change.origin, principal=principal, hands=whose)
     return texts.ledger.commit(replace(change, origin=origin))
 
 
 def adopt(paths: Sequence[str], origin: Origin, texts: Texts) -> Outcome:
     """Commits hand edits of notes and facts as they are, in the names of those whose hands they are."""
-    for path in paths:
-        refused = _place(path, texts)
-        if refused is not None:
-            return refused
-    return texts.ledger.adopt(paths, origin)
+    return _misplaced(paths, texts) or texts.ledger.adopt(paths, origin)
+
+
+def merge(joint: Joint, subject: str, origin: Origin, texts: Texts) -> Outcome:
+    """Joins another history with this one for a principal who may write."""
+    return barred(origin.principal) or texts.ledger.merge(joint, subject, origin)
 
 
 def carry(planned: Planned | Written, principal: str, texts: Texts) -> Written:
@@ -50,6 +49,10 @@ def barred(principal: str) -> Refused | None:
         return None
     reason = f"{principal} may read but not write here; only the owner's changes are applied in this version."
     return Refused("not_owner", reason, advice="Ask the owner to write it.")
+
+
+def _misplaced(paths: Sequence[str], texts: Texts) -> Refused | None:
+    return next((refused for path in paths if (refused := _place(path, texts))), None)
 
 
 def _place(path: str, texts: Texts) -> Refused | None:

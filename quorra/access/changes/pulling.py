@@ -135,7 +135,7 @@ class Pull:
             refused = self._park(clash, mark, source)
             if refused is not None:
                 return refused
-        return self.texts.ledger.merge(joint, f"Merge {source}", self.origin)
+        return gate.merge(joint, f"Merge {source}", self.origin, self.texts)
 
     def _park(self, clash: Clash, mark: str, source: Remote) -> Refused | None:
         """Proposes their version of a file; ``mark`` names it, so that nothing is proposed twice."""
