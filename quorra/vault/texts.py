@@ -90,6 +90,10 @@ class Texts:
         content = self.ledger.on_disk(path)
         return None if content is None else (self.ledger.id_of(content), content)
 
+    def held(self, name: str) -> tuple[str, bytes] | None:
+        """Reads a file as it is now by its public name, as ``now`` does by its path."""
+        return self.now(self.settings.inside(name))
+
     def behind(self, old: str | None, new: str | None) -> int:
         """Counts the commits that lead from ``old`` to ``new``."""
         return self.ledger.behind(old, new)

@@ -52,7 +52,7 @@ def make(
     """Assembles a note that is new, or sets what is given in one that is there; raises BadName and Uncomposed."""
     texts = library.texts
     path = _path(library, draft, strict=origin.tool is not None)
-    now = texts.now(texts.settings.inside(path))
+    now = texts.held(path)
     asked = (propose or origin.tool is not None) and not draft.path.endswith("/")
     if now is not None and not expect and not asked:
         return told(_taken(path, draft))
@@ -95,7 +95,7 @@ def _path(library: Library, draft: Draft, strict: bool) -> str:
     found = writing.named(library.texts, path, draft.within)
     folder, _, name = path.removesuffix(ENDING).rpartition("/")
     kebab = compose.slug(name)
-    if strict and kebab != name and library.texts.now(library.texts.settings.inside(found)) is None:
+    if strict and kebab != name and library.texts.held(found) is None:
         better = f"{folder}/{kebab}" if folder else kebab
         raise writing.BadName(path, "a new note's name is in kebab-case", f"Write it as {better}{ENDING}")
     return found

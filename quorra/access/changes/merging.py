@@ -23,7 +23,7 @@ def payload(
     from is taken.
     """
     if base is None:
-        now = texts.now(texts.settings.inside(name))
+        now = texts.held(name)
         base = next(_older(texts, name, {now[1] if now else None, theirs}), None)
     return {
         "path": name,

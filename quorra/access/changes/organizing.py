@@ -62,7 +62,7 @@ class _Disk:
 
     def _look(self, name: str) -> tuple[str, bytes] | None:
         if name not in self._read:
-            self._read[name] = self.texts.now(self.texts.settings.inside(name))
+            self._read[name] = self.texts.held(name)
         return self._read[name]
 
 

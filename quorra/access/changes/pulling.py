@@ -162,7 +162,7 @@ class Pull:
     def _beside(self, name: str, source: Remote) -> str:
         """Names a file for their version of what can't be merged line by line."""
         names = beside(name, source.name.replace("/", "-"))
-        return next(path for path in names if self.texts.now(self.texts.settings.inside(path)) is None)
+        return next(path for path in names if self.texts.held(path) is None)
 
 
 def _foreign(refused: Refused, source: Remote) -> Refused:

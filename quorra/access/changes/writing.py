@@ -55,7 +55,7 @@ def plan(library: Library, name: str, content: bytes, origin: Origin, expect: st
 def payload(library: Library, name: str, content: bytes) -> dict[str, Any]:
     """Gives what has to be kept of a write, so that it can be done later on a text that changed elsewhere."""
     name = named(library.texts, name)
-    now = library.texts.now(library.texts.settings.inside(name))
+    now = library.texts.held(name)
     return {"path": name, "before": now and kept_text(now[1]), "after": kept_text(content)}
 
 
@@ -65,7 +65,7 @@ def again(library: Library, kept: Mapping[str, Any], origin: Origin) -> Planned 
         name = named(library.texts, kept["path"])
     except BadName as error:
         return told(Refused(error.code, error.message, kept["path"], error.next))
-    now = library.texts.now(library.texts.settings.inside(name))
+    now = library.texts.held(name)
     before, after = kept["before"], kept_bytes(kept["after"])
     if (now is None) != (before is None):
         return told(Stale(name, f"{name} {'is there already' if before is None else 'is gone'}."))
