@@ -12,6 +12,20 @@ from quorra.ledger.ledger import Ledger
 
 ORIGIN = Origin("owner", "test", "to see what happens", "s-1", "note")
 OWNER = ("Mira", "mira@localhost")
+STEPS = [
+    ("blobs written", 1, False),
+    ("lock taken", 1, False),
+    ("index locked", 1, False),
+    ("files staged", 1, False),
+    ("journal written", 1, True),
+    ("file written", 1, True),
+    ("file written", 2, True),
+    ("file written", 3, True),
+    ("files written", 1, True),
+    ("index written", 1, True),
+    ("branch moved", 1, True),
+    ("journal removed", 1, True),
+]  # each with how often it comes, and whether a later process finishes the commit
 FORMS = ("sha1", "sha256")
 
 

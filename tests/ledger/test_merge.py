@@ -12,6 +12,7 @@ from quorra.ledger.change import Applied, Outcome, Refused, Stale
 from quorra.ledger.ledger import Ledger
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.remotes.joint import Clash, Joint
+from tests.ledger import places
 from tests.ledger.places import ORIGIN, git, killed_at, opened, put, repository, sound, write
 
 LINES = b"".join(b"line %d\n" % number for number in range(20))
@@ -19,19 +20,8 @@ OLD = {"a.md": LINES, "d/b.md": b"two\n", "d/c.md": b"three\n", "keep.md": b"kep
 THEIRS: dict[str, bytes | None] = {"a.md": LINES.replace(b"line 3\n", b"theirs\n"), "d/b.md": None, "e/f.md": b"new\n"}
 OURS: dict[str, bytes | None] = {"a.md": LINES.replace(b"line 15\n", b"ours\n"), "own.md": b"own\n"}
 BOTH = LINES.replace(b"line 3\n", b"theirs\n").replace(b"line 15\n", b"ours\n")
-STEPS = [
-    ("lock taken", 1, False),
-    ("index locked", 1, False),
-    ("files staged", 1, False),
-    ("journal written", 1, True),
-    ("file written", 1, True),
-    ("file written", 2, True),
-    ("file written", 3, True),
-    ("files written", 1, True),
-    ("index written", 1, True),
-    ("branch moved", 1, True),
-    ("journal removed", 1, True),
-]
+
+STEPS = places.STEPS[1:]
 
 
 def theirs(root: Path, files: dict[str, bytes | None]) -> str:

@@ -11,24 +11,10 @@ from pathlib import Path
 import pytest
 
 from quorra.ledger.change import Applied, ChangeSet, Edit, Refused
-from tests.ledger.places import FORMS, ORIGIN, git, killed, opened, repository, sound, write
+from tests.ledger.places import FORMS, ORIGIN, STEPS, git, killed, opened, repository, sound, write
 
 OLD = {"a.md": b"one\n", "d/b.md": b"two\n", "d/c.md": b"three\n"}
 NEW: dict[str, bytes | None] = {"a.md": b"new\n", "d/b.md": None, "e/f.md": b"fresh\n"}
-STEPS = [
-    ("blobs written", 1, False),
-    ("lock taken", 1, False),
-    ("index locked", 1, False),
-    ("files staged", 1, False),
-    ("journal written", 1, True),
-    ("file written", 1, True),
-    ("file written", 2, True),
-    ("file written", 3, True),
-    ("files written", 1, True),
-    ("index written", 1, True),
-    ("branch moved", 1, True),
-    ("journal removed", 1, True),
-]
 
 
 @pytest.fixture
