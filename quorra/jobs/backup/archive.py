@@ -119,6 +119,18 @@ def read(path: Path, file: IO[bytes]) -> Reader:
     known = reader.content(FIRST).strip().decode("ascii", "replace") if places[FIRST][1] < BLOCK else "?"
     if known != str(FORMAT):
         raise Newer(path, known)
+    manifest, sums = _sealed(path, reader)
+    if list(sums) != list(places)[:-2]:
+        raise Damaged(path, "its members are not those of its list")
+    for name, wanted in sums.items():
+        if _sum(reader.pieces(name)) != wanted:
+            raise Damaged(path, f"{name} in it was changed")
+    return Reader(file, manifest, places)
+
+
+def _sealed(path: Path, reader: Reader) -> tuple[dict[str, Any], dict[str, str]]:
+    """Reads the manifest, and from it the checksum of each member; raises Damaged."""
+    places = reader.places
     if list(places)[-2:] != [MANIFEST, SEAL] or places[MANIFEST][1] > LARGEST or places[SEAL][1] > BLOCK:
         raise Damaged(path, "its list of checksums is missing")
     text = reader.content(MANIFEST)
@@ -126,15 +138,9 @@ def read(path: Path, file: IO[bytes]) -> Reader:
         raise Damaged(path, "its list of checksums was changed")
     try:
         manifest = json.loads(text)
-        sums = dict(manifest["members"])
+        return manifest, dict(manifest["members"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise Damaged(path, "its list of checksums can't be read") from error
-    if list(sums) != list(places)[:-2]:
-        raise Damaged(path, "its members are not those of its list")
-    for name, wanted in sums.items():
-        if _sum(reader.pieces(name)) != wanted:
-            raise Damaged(path, f"{name} in it was changed")
-    return Reader(file, manifest, places)
 
 
 class _Part(io.RawIOBase):
