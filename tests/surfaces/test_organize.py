@@ -91,9 +91,10 @@ def test_a_plan_is_done_as_one_and_shown_first(home: Path):
 
 def test_a_plan_that_is_none_says_what_to_write(home: Path):
     file = home / "plan.yaml"
-    file.write_text("- {op: burn, src: log}\n")
-    said = quorra("plan", str(file), at=home)
-    assert (said.code, said.fields["error"]["code"]) == (1, "bad_plan")
+    for text in (b"- {op: burn, src: log}\n", b"- {op: move, src: log, dst: caf\xe9}\n"):
+        file.write_bytes(text)
+        said = quorra("plan", str(file), at=home)
+        assert (said.code, said.fields["error"]["code"]) == (1, "bad_plan")
 
 
 def test_a_proposal_waits_is_shown_and_done_once(home: Path):

@@ -148,7 +148,10 @@ def test_two_files_change_places():
     assert after == {"a.md": b"B", "b.md": b"A", "n.md": b"[[b]] [[a]]"}
 
 
-@pytest.mark.parametrize("plan", ["", "x: [", "- 1", "- {op: burn, src: a}", "- {op: move, src: a}", "[[[" * 2000])
-def test_a_plan_that_is_none_says_so(plan: str):
+@pytest.mark.parametrize(
+    "plan",
+    ["", "x: [", "- 1", "- {op: burn, src: a}", "- {op: move, src: a}", "[[[" * 2000, b"- caf\xe9", b"\xff\xfe-"],
+)
+def test_a_plan_that_is_none_says_so(plan: str | bytes):
     with pytest.raises(BadPlan):
         operation.read(plan)

@@ -29,7 +29,7 @@ class Operation:
     dst: str = ""
 
 
-def read(text: str) -> tuple[Operation, ...]:
+def read(text: str | bytes) -> tuple[Operation, ...]:
     """Reads a plan; raises BadPlan."""
     try:
         rows = yaml.load(text, yaml.CSafeLoader)

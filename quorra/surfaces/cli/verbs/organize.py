@@ -101,4 +101,4 @@ def remove(call: Call, path: str, **how: Any) -> Result:
 @verb
 def plan(call: Call, file: Path, **how: Any) -> Result:
     """Do a whole plan at once: a YAML file with a list of operations."""
-    return _done(call, operation.read(file.read_text(encoding="utf-8")), **how)
+    return _done(call, operation.read(file.read_bytes()), **how)
