@@ -421,6 +421,22 @@ def test_a_full_disk_leaves_nothing(house: Path, kept: Path, tmp_path: Path):
         assert os.listdir(tmp_path / "place") == []
 
 
+@pytest.mark.parametrize("room", [0, 8, 40, 64, 96])
+def test_a_disk_that_is_full_is_not_the_backups_fault(house: Path, kept: Path, small: Path, room: int):
+    for number in range(20):
+        (house / f"vault/{number}.md").write_bytes(b"x" * 5000)
+    made(house, kept, replace=True)
+    free = os.statvfs(small).f_bavail * os.statvfs(small).f_frsize
+    (small / "filler").write_bytes(bytes(free - room * 1024))
+    done = subprocess.run(
+        [sys.executable, "-m", "quorra", "restore", str(kept), "--home", str(small / "back")],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout
+    assert "Make room" in done.stderr
+    assert os.listdir(small) == ["filler"]
+
+
 def test_what_is_in_no_common_place_is_kept_or_told_of(house: Path, tmp_path: Path):
     git(house, "init", "--quiet", str(house / "vault/other"))
     (house / "vault/other/own.md").write_bytes(b"own")

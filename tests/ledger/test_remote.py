@@ -196,6 +196,23 @@ def test_a_remote_that_is_away_is_told_of_without_its_password(home: Path, url: 
         assert (code, "geheim" in said, "mira" in said) == ("remote_away", False, False)
 
 
+def test_a_full_disk_here_is_not_the_remotes_fault(small: Path, hub: Path, tmp_path: Path):
+    root = repository(small / "home", {"a.md": b"one\n"})
+    git(root, "remote", "add", "origin", str(hub))
+    ledger = opened(root)
+    shared(ledger)
+    clone = other(hub)
+    put(clone, {"large.bin": os.urandom(300_000)})
+    git(clone, "push", "-q", "origin", "main")
+    before = head(root)
+    room = os.statvfs(small)
+    (small / "filler").write_bytes(bytes(room.f_bavail * room.f_frsize - 100_000))
+    code, said = refusal(ledger.remotes.fetch(ORIGIN))
+    assert (code, "Make room" in said, head(root)) == ("disk", True, before)
+    (small / "filler").unlink()
+    assert ledger.remotes.fetch(ORIGIN) == head(clone)
+
+
 @pytest.fixture
 def closed() -> Iterator[str]:
     """A web server that wants to know who asks, whoever asks."""

@@ -1,6 +1,5 @@
 """Brings a home back from its backup, into a folder that holds nothing yet."""
 
-import errno
 import os
 import re
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from quorra.state import database
 from quorra.state.database import STATE, StateError
 
 WITHIN = "restore"
+UNWRITTEN = re.compile(r"No space left|(?:unable|failed) to (?:write|create)|could not (?:write|set)")
 
 
 class Unfit(QuorraError):
@@ -29,8 +29,8 @@ class Unfit(QuorraError):
 
     code = "unfit"
 
-    def __init__(self, folder: Path, what: str) -> None:
-        super().__init__(f"{folder} {what}; nothing was written.", "Name an empty or a new folder with --home.")
+    def __init__(self, folder: Path, what: str, next: str = "Name an empty or a new folder with --home.") -> None:
+        super().__init__(f"{folder} {what}; nothing was written.", next)
 
 
 class NoBackup(QuorraError):
@@ -96,8 +96,9 @@ def _doubt(file: Path, folder: Path) -> Iterator[None]:
         found = re.sub(rf"^\S*/{re.escape(STATE)}", f"The database in {file}", error.message)
         raise StateError(f"{found} Nothing was written.", error.next) from error
     except (GitFailed, Blocked) as error:
-        if os.strerror(errno.ENOSPC) in error.message:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
+        if UNWRITTEN.search(error.message):
+            # Every byte of the backup was found right before: it is the disk's fault, and another backup is no help.
+            raise Unfit(folder, f"can't be filled: {error.message.rstrip('.')}", "Make room and try again.") from error
         raise Damaged(file, error.message.rstrip(".")) from error
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Damaged(file, "its list does not say what a home needs") from error

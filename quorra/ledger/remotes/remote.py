@@ -40,6 +40,8 @@ DENIED = re.compile(
     r"Authentication failed|could not read (?:Username|Password)|prompts disabled|Permission denied|"
     r"Host key verification failed|error: 40[13]"
 )
+# Said of the disk here: what the other side says has its name before it.
+FULL = re.compile(r"^(?!remote:).*(?:No space left on device|File too large)", re.MULTILINE)
 SHALLOW = re.compile(r"shallow (?:roots|update)")
 
 
@@ -217,6 +219,8 @@ def _away(remote: Remote, said: str) -> Blocked:
         return Blocked("remote_shallow", "", reason)
     if "[remote rejected]" in said:
         return Blocked("remote_denied", "", f"{remote} did not take it: {why}", "Ask who keeps it.")
+    if FULL.search(said):
+        return Blocked("disk", "", f"What {remote.name} has can't be kept here: {why}")
     return Blocked("remote_away", "", f"{remote.name} can't be reached: {why}")
 
 
