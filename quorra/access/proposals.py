@@ -143,6 +143,9 @@ class Proposals:
 
 def _late(item: Item) -> Written:
     reason = f"{item.id} is {item.state} already."
-    done = item.result if item.state == "applied" else None
     helps = "See what waits with: quorra review list"
+    if item.state in ("approved", "failed"):
+        reason = f"{item.id} is being applied just now."
+        helps = f"See in a minute what became of it: quorra review show {item.id}"
+    done = item.result if item.state == "applied" else None
     return Written("refused", commit=done, proposal=item.id, reason=reason, code="decided", next=helps)

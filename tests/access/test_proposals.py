@@ -71,7 +71,10 @@ def test_what_a_living_process_may_be_doing_is_left_to_it(root: Path):
     ident = parked(home)
     approved(home, ident, timedelta(seconds=5))
     home.close()
-    assert opened(root).proposals.box.get(ident).state == "approved"
+    again = opened(root).proposals
+    assert again.box.get(ident).state == "approved"
+    done = again.approve(ident, "owner", again.ledger.clock())
+    assert (done.code, "just now" in (done.reason or ""), ident in (done.next or "")) == ("decided", True, True)
 
 
 def test_refs_and_rows_follow_each_other(root: Path):
