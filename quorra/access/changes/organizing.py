@@ -34,7 +34,8 @@ def plan(library: Library, graph: LinkGraph, operations: Sequence[Operation], or
     subject = origin.reason or _subject(operations)
     inside = library.texts.settings.inside
     if not (moves.to or moves.gone or library.texts.ledger.missing(map(inside, moves.folders))):
-        return told(Refused("nothing", "Everything is as it would be already; nothing was changed.", None))
+        reason = "Everything is as it would be already; nothing was changed."
+        return told(Refused("nothing", reason, None, "There is nothing left to do."))
     change = ChangeSet(
         tuple(_edits(done, there)),
         subject,

@@ -15,6 +15,12 @@ from quorra.vault.texts import complete, is_note
 OPENING = "overview.md"
 # What links are made of, what turns a line's direction round, and what is not UTF-8.
 _SYNTAX = re.compile(r"[\[\]|#^\\\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_NEXT = {
+    "bad_name": "Choose another name.",
+    "exists": "Choose another name, or move what is there first.",
+    "no_note": "Look for it with: quorra search",
+    "not_a_note": "Name a note.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,7 @@ class _No(Exception):
 
     def __init__(self, code: str, path: str, reason: str) -> None:
         super().__init__(reason)
-        self.refused = Refused(code, reason, path)
+        self.refused = Refused(code, reason, path, _NEXT[code])
 
 
 def expand(operations: Sequence[Operation], files: Iterable[str]) -> Moves | Refused:

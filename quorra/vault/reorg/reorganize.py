@@ -48,7 +48,8 @@ def reorganize(moves: Moves, graph: LinkGraph, read: Callable[[str], bytes]) -> 
     """
     for path in sorted(moves.gone):
         if not dead(parse.note(path, read(path))):
-            return Refused("not_dead", f"{path} holds text; only a dead or empty note can be removed.", path)
+            reason = f"{path} holds text; only a dead or empty note can be removed."
+            return Refused("not_dead", reason, path, "Set status: dead in its front matter first.")
     world = _World(moves, graph)
     survey = world.survey()
     texts: dict[str, bytes] = {}
@@ -175,7 +176,8 @@ class _Edit:
                     return _dangles(self.note, old[at])
             edited = _replaced(self.note, self.chosen)
             if edited is None:
-                return Refused("not_utf8", f"{self.note.path} is not UTF-8; its links can't be edited.", self.note.path)
+                reason = f"{self.note.path} is not UTF-8; its links can't be edited."
+                return Refused("not_utf8", reason, self.note.path, "Save it as UTF-8 and try again.")
             content = edited
             if all(map(_PLAIN.fullmatch, self.chosen.values())):
                 break
@@ -230,7 +232,7 @@ def _broken(note: Note) -> int:
 
 def _dangles(note: Note, link: Link) -> Refused:
     reason = f"{note.path}:{link.line} links to {link.target}, which would lead nowhere."
-    return Refused("dangling", reason, note.path)
+    return Refused("dangling", reason, note.path, "Take that link out or point it elsewhere first.")
 
 
 def _replaced(note: Note, chosen: Mapping[tuple[int, int], str]) -> bytes | None:
