@@ -32,6 +32,7 @@ _NUMERIC = frozenset("-.0123456789")
 _KNOWN = "str int float bool null timestamp binary seq omap pairs map set"
 _TAGS = {f"tag:yaml.org,2002:{name}" for name in _KNOWN.split()}
 _TEXT = "tag:yaml.org,2002:str"
+_TAGGED = "A value that begins with ! is a tag, which names no plain value: put it in quotes."
 _ADVICE = {
     "mapping values are not allowed": 'a value with a colon and a space in it needs quotes, as in title: "A: b"',
     "expected ',' or ']'": "the list that begins with [ has no ] before this line, or lacks a comma",
@@ -205,10 +206,7 @@ class _Reading:
         if self.depth > _DEEPEST:
             raise _Invalid(node.start_mark.line, "The front matter is nested too deeply.")
         if node.tag and node.tag not in _TAGS:
-            raise _Invalid(
-                node.start_mark.line,
-                "A value that begins with ! is a tag, which names no plain value: put it in quotes.",
-            )
+            raise _Invalid(node.start_mark.line, _TAGGED)
         result = self.sequence(node, entity) if isinstance(node, SequenceNode) else self.mapping(node)
         self.depth -= 1
         return result
@@ -257,10 +255,7 @@ class _Reading:
         if tag is None:
             return self.plain(value, node)
         if tag not in _TAGS:
-            raise _Invalid(
-                node.start_mark.line,
-                "A value that begins with ! is a tag, which names no plain value: put it in quotes.",
-            )
+            raise _Invalid(node.start_mark.line, _TAGGED)
         return value
 
     def plain(self, value: str, node: Node) -> Any:
