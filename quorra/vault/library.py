@@ -1,6 +1,6 @@
 """A home's notes as a whole: one by name, now or then; all of them checked; their links both ways."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from quorra.errors import QuorraError
@@ -174,7 +174,8 @@ class Library:
         chosen = [self._one(name, places, view) for name in wanted] or list(filter(view.sees, notes(places)))
         findings: list[Finding] = []
         dangling: list[Dangling] = []
-        for note in self._parsed(sorted(chosen), places):
+        for path, raw in self._texts(sorted(chosen), places):
+            note = parse.note(path, raw)
             resolved = {link: links.resolve(link, note.path, names) for link in note.links}
             found = validate.note(note, resolved.__getitem__)
             findings += [Finding(note.path, issue.line, issue.severity, issue.code, issue.message) for issue in found]
@@ -195,20 +196,32 @@ class Library:
             for link in note.links:
                 target = links.resolve(link, note.path, names)
                 if note.path == wanted:
-                    out.append(Outgoing(link.line, link.text, _written(link), target))
+                    out.append(Outgoing(link.line, link.text, link.target + link.anchor, target))
                 elif target == wanted:
                     incoming.append(Incoming(note.path, link.line))
         return tuple(out), tuple(incoming)
+
+    def lost(self, gone: Collection[str], before: Iterable[str], graph: LinkGraph) -> tuple[Dangling, ...]:
+        """Gives the links that lead nowhere since files are ``gone``; ``before`` names what there was until then."""
+        places = self.texts.places()
+        old, now = links.Names(before), links.Names(places)
+
+        def misses(link: Link, path: str) -> bool:
+            return links.resolve(link, path, now) is None and links.resolve(link, path, old) in gone
+
+        near = [path for path, held in graph.links.items() if any(misses(link, path) for link in held)]
+        return tuple(
+            Dangling(path, link.line, link.target)
+            for path, raw in self._texts([path for path in near if path in places], places)
+            for link in parse.linked(path, raw).links
+            if misses(link, path)
+        )
 
     def _one(self, name: str, places: dict[str, Place], view: View) -> str:
         found = _found(name, places, view)
         if not found:
             raise NoNote(name)
         return found
-
-    def _parsed(self, paths: Sequence[str], places: dict[str, Place]) -> Iterator[Note]:
-        for path, raw in self._texts(paths, places):
-            yield parse.note(path, raw)
 
     def _texts(self, paths: Sequence[str], places: dict[str, Place]) -> Iterator[tuple[str, bytes]]:
         committed = dict(self.texts.blobs({places[path].blob for path in paths if places[path].commit}))
@@ -229,10 +242,6 @@ def _read(texts: Texts, name: str, view: View) -> Read | None:
 def _found(name: str, places: Mapping[str, Place], view: View) -> str | None:
     """Gives the file that a name means among those that may be seen, so that no other one makes it ambiguous."""
     return named(name, places if view.whole else [path for path in places if view.sees(path)])
-
-
-def _written(link: Link) -> str:
-    return link.target + link.anchor
 
 
 def _near(wanted: str, graph: LinkGraph, view: View, names: links.Names) -> list[str]:
