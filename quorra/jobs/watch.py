@@ -46,8 +46,7 @@ def alone(home: Home) -> Iterator[None]:
     """Holds a home's one watch; raises Watched where another process has it, and Unwatched."""
     if not home.settings.watch.adopt:
         raise Unwatched(home)
-    home.settings.private.mkdir(exist_ok=True)
-    with open(home.settings.private / "watch.lock", "ab") as file:
+    with open(home.private / "watch.lock", "ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -62,7 +61,12 @@ class Watcher:
     """
 
     def __init__(
-        self, home: Home, tell: Callable[[Round], None], say: Callable[[str], None], *, limit: float = LIMIT
+        self,
+        home: Home,
+        tell: Callable[[Round], None] = lambda _: None,
+        say: Callable[[str], None] = lambda _: None,
+        *,
+        limit: float = LIMIT,
     ) -> None:
         self.home = home
         self.tell = tell

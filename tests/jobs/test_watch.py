@@ -26,7 +26,7 @@ def place(tmp_path: Path):
 
 
 def once(place: Watched) -> Round:
-    return Watcher(place.home, lambda _: None, lambda _: None).once()
+    return Watcher(place.home).once()
 
 
 def told(place: Watched, uids: dict[int, Author]) -> None:
@@ -54,6 +54,13 @@ def test_authors_are_told_by_uid_then_by_folder_and_else_unknown(place: Watched)
         *("tom@example.org", "Direct", "edit", "of", "2", "files", "member:tom", "watch"),
         *("mira@localhost", "Direct", "edit", "of", "members/mira/m.md", "member:mira", "watch"),
     ]
+
+
+def test_git_sees_nothing_of_the_watcher_in_a_clone(place: Watched):
+    (place.root / ".git/info/exclude").unlink()
+    once(place)
+    assert (place.root / ".quorra/watch.lock").exists()
+    assert place.git("status", "--porcelain") == ""
 
 
 def test_what_is_gone_has_no_owner_but_what_moved_has(place: Watched):
@@ -114,7 +121,7 @@ def test_a_merge_in_progress_and_a_detached_head_are_left_alone(place: Watched, 
         place.git("checkout", "-q", "--detach")
     before = place.head()
     place.write("home/b.md", "b\n")
-    watcher = Watcher(place.home, lambda _: None, lambda _: None, limit=0.5)
+    watcher = Watcher(place.home, limit=0.5)
     found = watcher.once()
     assert not found.adopted
     assert [each.path for each in found.left] == (["home/other.md", ""] if state == "merge" else [""])
@@ -177,7 +184,7 @@ def test_a_storm_that_never_ends_is_taken_in_all_the_same(place: Watched):
 def test_the_second_watcher_of_a_home_says_so(place: Watched):
     place.watch()
     with pytest.raises(WatchedAlready, match=r"watches .* already"):
-        Watcher(place.home, lambda _: None, lambda _: None).run()
+        Watcher(place.home).run()
     place.rest()
     assert once(place) == Round()
 

@@ -30,7 +30,7 @@ def watch(call: Call, once: bool) -> Result:
 def _once(home: "Home") -> Result:
     from quorra.jobs.watch import Watcher
 
-    found = Watcher(home, lambda _: None, lambda _: None).once()
+    found = Watcher(home).once()
     fields = {name: value for name, value in asdict(found).items() if name != "again"}
     return Result(fields, "\n".join(lines(found)) or "No hand edits.")
 
