@@ -54,7 +54,7 @@ class Conflicts:
 
     def _stands(self, item: Item) -> bool:
         copy = item.payload.get("copy")
-        return copy is None or self.home.texts.now(self.home.settings.inside(copy)) is not None
+        return copy is None or self.home.texts.held(copy) is not None
 
     def _drop(self, item: Item) -> None:
         if self.home.proposals.box.move(item.id, "draft_ready", "cancelled", self.home.ledger.clock()):

@@ -1,18 +1,15 @@
 """One look at what hands did to the files: what has settled is committed as theirs, the rest is told of."""
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from quorra.access import gate, hands
-from quorra.access.window import Window
 from quorra.home import Home
 from quorra.jobs.conflicts import AT_ONCE, SURFACE, Conflict, Conflicts
 from quorra.ledger.change import Applied, Hand, Origin, Refused, Snapshot, Stale
-from quorra.vault import links, strays
+from quorra.vault import strays
 from quorra.vault.library import Dangling
-from quorra.vault.links import Names
 
 REASON = "a hand edit, committed as it was once the files were quiet"
 _AGAIN = 300.0
@@ -142,7 +139,7 @@ class Rounds:
         """Gives what may be adopted: neither staged nor refused a while ago."""
         if not edited:
             return []
-        staged, now, free = self._staged(work.snapshot), self.clock(), []
+        staged, now, free = self.home.ledger.staged(), self.clock(), []
         self._stuck = {path: why for path, why in self._stuck.items() if edited.get(path, "") == why[0]}
         for path, blob in edited.items():
             known = self._stuck.get(path)
@@ -153,12 +150,6 @@ class Rounds:
             else:
                 free.append(path)
         return free
-
-    def _staged(self, snapshot: Snapshot) -> set[str]:
-        if snapshot.head is None:
-            return set()
-        words = ("diff-index", "--cached", "--name-only", "--no-renames", "-z", snapshot.head, "--")
-        return {os.fsdecode(name) for name in self.home.ledger.git(*words).split(b"\0")[:-1]}
 
     def _whose(self, paths: Iterable[str], snapshot: Snapshot) -> dict[str, Hand]:
         """Tells whose the edits are; a file that went and came elsewhere with the same text was moved by one hand."""
@@ -210,22 +201,13 @@ class Rounds:
 
     def _dangling(self, work: _Work) -> tuple[Dangling, ...]:
         """Gives the links that lead nowhere since files were removed by hand."""
-        texts, head = self.home.texts, work.snapshot.head
+        head = work.snapshot.head
         gone = {self._name(path) for path in work.gone}
         if not gone or head is None:
             return ()
         graph = self.home.graph()
-        after = Names(graph.files)
-        before = Names({*graph.files, *filter(None, map(self.home.settings.public, texts.tree(head)))})
-        lost: dict[str, set[str]] = {}
-        for note, held in graph.links.items():
-            for link in held:
-                if links.resolve(link, note, after) is None and links.resolve(link, note, before) in gone:
-                    lost.setdefault(note, set()).add(link.target)
-        if not lost:
-            return ()
-        checked = self.home.library.check(sorted(lost), Window(None))
-        return tuple(each for each in checked.dangling if each.target in lost[each.path])
+        before = {*graph.files, *filter(None, map(self.home.settings.public, self.home.ledger.tree(head)))}
+        return self.home.library.lost(gone, before, graph)
 
     def _told(self, work: _Work, conflicts: tuple[Conflict, ...]) -> Round:
         fresh = tuple(each for each in work.left if each not in self._left)

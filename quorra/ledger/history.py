@@ -63,6 +63,13 @@ class History:
         raw = self._repo.git.run("diff-tree", "--root", "-r", "-z", "-m", "--no-commit-id", "--name-only", commit)
         return sorted({os.fsdecode(path) for path in raw.split(b"\0")[:-1]})
 
+    def staged(self) -> set[str]:
+        """Gives the paths of which git's index holds something else than the commit at the top."""
+        head = self.head()
+        words = ("diff-index", "--cached", "--name-only", "--no-renames", "-z")
+        raw = self._repo.git.run(*words, head, "--") if head else b""
+        return {os.fsdecode(path) for path in raw.split(b"\0")[:-1]}
+
     def log(self, path: str | None = None, limit: int = 50, *, follow: bool = True) -> list[Entry]:
         """Gives the history, newest first; of one file, through its renames where ``follow`` is set."""
         head = self.head()
@@ -111,17 +118,16 @@ class History:
         raw = self._repo.git.run("diff", "--no-color", "--find-renames", f"{commit}^", commit)
         return raw.decode("utf-8", "replace")
 
-    def tree(self, rev: str, roots: Sequence[str] | None = None) -> Mapping[str, str]:
-        """Gives the blob id of every visible regular file at a revision, under the watched or the given roots."""
-        wanted = self.roots if roots is None else tuple(roots)
-        limits = [] if "" in wanted else ["--", *(root + "/" for root in wanted)]
+    def tree(self, rev: str) -> Mapping[str, str]:
+        """Gives the blob id of every visible regular file at a revision."""
+        limits = [] if "" in self.roots else ["--", *(root + "/" for root in self.roots)]
         raw = self._repo.git.run("ls-tree", "-r", "-z", "--full-tree", self.resolve(rev), *limits)
         found: dict[str, str] = {}
         for record in raw.split(b"\0")[:-1]:
             head, _, name = record.partition(b"\t")
             mode, _, ident = head.split(b" ")
             path = os.fsdecode(name)
-            if mode.startswith(b"100") and visible(path, wanted):
+            if mode.startswith(b"100") and visible(path, self.roots):
                 found[path] = ident.decode()
         return found
 

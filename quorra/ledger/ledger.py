@@ -225,7 +225,7 @@ class Ledger(History):
         calls this.
         """
         if self.head() is None:
-            listed = self.git("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")[:-1]
+            listed = self._repo.git.run("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")[:-1]
             notes = [path for path in map(os.fsdecode, listed) if path[-1] != "/" and visible(path, self.roots)]
             taken = self.adopt([path for path in notes if not (self.root / path).is_symlink()], origin)
             if isinstance(taken, Refused) and taken.code != "empty":
@@ -233,10 +233,6 @@ class Ledger(History):
         new = {path: content for path, content in files.items() if not os.path.lexists(self.root / path)}
         edits = tuple(Edit(path, content, None) for path, content in new.items())
         return self.commit(ChangeSet(edits, "Make this folder a home", origin))
-
-    def git(self, *words: str) -> bytes:
-        """Runs a git command that only reads and gives its output."""
-        return self._repo.git.run(*words)
 
     def folder(self, name: str) -> Path:
         """Gives a path inside git's own folder."""

@@ -23,6 +23,7 @@ from quorra import settings
 from quorra.access import hands as whose
 from quorra.home import Home
 from quorra.index.index import Index
+from quorra.ledger.plumbing.process import Git
 from quorra.vault import strays
 from tests.bench import vaults
 from tests.bench.hands import TOM, Hands, fill
@@ -147,7 +148,8 @@ def _dirty(home: Home) -> list[str]:
 
 def authors(home: Home, hands: Hands, paths: list[str]) -> dict[str, Any]:
     """Compares the author of each file's last commit with whose it is."""
-    raw = home.ledger.git("log", "--format=%x00%an%x01%s", "--name-only", "--no-renames", "-z", "HEAD")
+    words = ("log", "--format=%x00%an%x01%s", "--name-only", "--no-renames", "-z", "HEAD")
+    raw = Git(home.settings.home).run(*words)
     last: dict[str, str] = {}
     met: Counter[str] = Counter()
     for record in raw.decode("utf-8", "surrogateescape").split("\0\0"):

@@ -29,6 +29,7 @@ from quorra.access.planned import Written
 from quorra.home import Home
 from quorra.index.index import Index
 from quorra.ledger.change import Origin
+from quorra.ledger.plumbing.process import Git
 from quorra.vault.reorg.operation import Operation
 from tests.bench import vaults
 from tests.bench.cold import QUORRA
@@ -118,7 +119,7 @@ class Reorganizer:
 
     def tree(self) -> str:
         """Gives the id of the tree at the top."""
-        return self.home.ledger.git("rev-parse", "HEAD^{tree}").decode()
+        return Git(self.home.settings.home).run("rev-parse", "HEAD^{tree}").decode()
 
     def within(self) -> None:
         """Carries the plan out in this process."""
