@@ -96,7 +96,7 @@ class Note:
 
     ``path`` is relative to the vault. ``text`` is the decoded file without a
     byte-order mark, line ends as written; ``body`` starts at ``body_start`` in
-    it. ``title`` is the front matter's or the first heading's, never the file
+    it. ``title`` is the frontmatter's or the first heading's, never the file
     name, empty where there is none. ``date`` is the note's own ISO date.
     """
 
@@ -115,5 +115,5 @@ class Note:
 
     @property
     def body(self) -> str:
-        """The text below the front matter."""
+        """The text below the frontmatter."""
         return self.text[self.body_start :]

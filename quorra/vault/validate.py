@@ -1,6 +1,6 @@
 """Validates notes against the schema that makes them easy to find and to quote.
 
-The schema of a good note: front matter with ``title`` (text), ``created`` and
+The schema of a good note: frontmatter with ``title`` (text), ``created`` and
 ``updated`` (bare ISO dates), ``tags`` (a list of words) and ``entities`` (a
 list of vault paths without ``.md``), ``type``, and the provenance ``author``
 and ``source`` (texts), of which only a title is needed, and that may be the
@@ -73,7 +73,7 @@ def _name(value: Note) -> Iterator[Issue]:
 
 def _title(value: Note) -> Iterator[Issue]:
     if not value.title and (value.blocks or value.metadata):
-        message = "The note has no title: give it one in its front matter, or a heading."
+        message = "The note has no title: give it one in its frontmatter, or a heading."
         yield Issue("warning", "title-missing", 1, message)
     tops = [heading for heading in value.headings if heading.level == 1]
     for heading in tops[1:]:

@@ -30,7 +30,7 @@ CONTEXT = 4096
 QUESTIONS = (
     "how do I water the tomatoes",
     "which module lists running processes",
-    "date formats in front matter",
+    "date formats in frontmatter",
     "when is the best time to prune",
     "how are notes linked to each other",
 )

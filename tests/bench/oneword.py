@@ -32,7 +32,7 @@ Change = Callable[[str, random.Random], str | None]
 
 
 def passages(vault: Path) -> Iterator[Hit]:
-    """Gives every note of a vault as one passage, its front matter left out."""
+    """Gives every note of a vault as one passage, its frontmatter left out."""
     for path in sorted(vault.rglob("*.md")):
         text = re.sub(r"\A---\n.*?\n---\n", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         name = path.relative_to(vault).as_posix()

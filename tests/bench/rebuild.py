@@ -2,7 +2,7 @@
 
 Row for row; and once compacted, the best ten and their scores of 200 questions
 too. Also counts what is lost: every note that git knows must be a document,
-those with unreadable front matter included.
+those with unreadable frontmatter included.
 
 Usage: python -m tests.bench.rebuild [--quick]
 """

@@ -40,7 +40,7 @@ def name(number: int) -> str:
 
 
 def note(pick: random.Random, number: int, notes: int, parts: list[str]) -> str:
-    """Writes one note: front matter with title and date, three to six sections, two links."""
+    """Writes one note: frontmatter with title and date, three to six sections, two links."""
     chosen = pick.sample(parts, pick.randint(3, 6))
     words = [re.sub(r"[^\w ]", "", pick.choice(part.split("\n", 1)[0].split() or ["note"])) for part in chosen]
     title = f"{' '.join(filter(None, words)) or 'Note'} {number}"

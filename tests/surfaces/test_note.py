@@ -100,7 +100,7 @@ def test_an_overwrite_that_is_proposed_waits(home: Path):
         (["x/", "--title", "?!"], "t", "no letter or digit"),
         (["x", "--tag", "a"], "t", "no title"),
         (["x", "--title", ""], "t", "no title"),
-        (["x", "--title", "T"], "---\na: b\n---\nt", "begins with front matter"),
+        (["x", "--title", "T"], "---\na: b\n---\nt", "begins with frontmatter"),
         (["x", "--title", "T"], "", "No text came"),
         (["x", "--title", "T"], "a\n<<<<<<< x\n=======\n>>>>>>> y\n", "x.md has errors"),
         (["../x", "--title", "T"], "t", "leads upwards"),

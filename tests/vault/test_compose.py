@@ -102,7 +102,7 @@ def test_front_matter_that_cannot_be_changed_safely_is_left():
 
 @pytest.mark.parametrize(
     ("raw", "why"),
-    [(b"a\nb\xff", "line 2 of the text is not UTF-8"), (b"\xef\xbb\xbf---\na: b\n---\nx", "begins with front matter")],
+    [(b"a\nb\xff", "line 2 of the text is not UTF-8"), (b"\xef\xbb\xbf---\na: b\n---\nx", "begins with frontmatter")],
 )
 def test_a_text_that_brings_its_own_is_refused(raw: bytes, why: str):
     with pytest.raises(Uncomposed, match=why):

@@ -1,4 +1,4 @@
-"""Front matter by the cases of public bug reports, and what else YAML can do to a note."""
+"""Frontmatter by the cases of public bug reports, and what else YAML can do to a note."""
 
 import base64
 import json

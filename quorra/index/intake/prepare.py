@@ -173,7 +173,7 @@ def _table(rows: Sequence[tuple[object, ...]], schema: "pa.Schema") -> "pa.Table
 
 
 def _array(values: Sequence[object], kind: "pa.DataType") -> "pa.Array":
-    """Makes a column; half a surrogate pair, which an escape in front matter can spell, becomes a question mark."""
+    """Makes a column; half a surrogate pair, which an escape in frontmatter can spell, becomes a question mark."""
     import pyarrow as pa
 
     try:

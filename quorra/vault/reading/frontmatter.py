@@ -1,4 +1,4 @@
-"""Reads front matter as YAML 1.2 core and keeps what it does not understand.
+"""Reads frontmatter as YAML 1.2 core and keeps what it does not understand.
 
 A value becomes a number only where that number prints as it was written, so
 that ``0123``, ``12:30``, ``1e3``, ``1.50`` and an IBAN stay the text they
@@ -72,7 +72,7 @@ class _Parser(yaml.CSafeLoader):
 
 @dataclass(slots=True)
 class Matter:
-    """What a block of front matter gave: ``start`` and ``end`` are its inner text in the note."""
+    """What a block of frontmatter gave: ``start`` and ``end`` are its inner text in the note."""
 
     start: int
     end: int
@@ -109,11 +109,11 @@ def read(text: str, start: int, end: int) -> Matter:
         _fail(matter, block, error.line, str(error))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line if error.problem_mark else 0
-        _fail(matter, block, line, f"The front matter is not YAML: {_advice(error.problem or 'it breaks off')}.")
+        _fail(matter, block, line, f"The frontmatter is not YAML: {_advice(error.problem or 'it breaks off')}.")
     except yaml.YAMLError:
-        _fail(matter, block, 0, "The front matter holds characters that YAML does not allow.")
+        _fail(matter, block, 0, "The frontmatter holds characters that YAML does not allow.")
     except RecursionError:
-        _fail(matter, block, 0, "The front matter is nested too deeply.")
+        _fail(matter, block, 0, "The frontmatter is nested too deeply.")
     return matter
 
 
@@ -155,7 +155,7 @@ def _fail(matter: Matter, block: str, line: int, message: str) -> None:
     code = "frontmatter-invalid"
     if conflict := _CONFLICT.search(block):
         code, line = "frontmatter-conflict", block.count("\n", 0, conflict.start())
-        message = "The front matter holds conflict markers: keep one side and remove them."
+        message = "The frontmatter holds conflict markers: keep one side and remove them."
     matter.valid, matter.metadata = False, {}
     matter.issues.append(Issue("error", code, line + 2, message))
     matter.links = [
@@ -187,7 +187,7 @@ class _Reading:
         if not isinstance(root, MappingNode):
             if isinstance(root, ScalarNode) and root.value in _NULL:
                 return
-            raise _Invalid(root.start_mark.line, "The front matter is not a list of keys and values.")
+            raise _Invalid(root.start_mark.line, "The frontmatter is not a list of keys and values.")
         self.matter.metadata = self.mapping(root, top=True)
         if "#" in block and (found := _LOST_TAG.search(block)):
             line = block.count("\n", 0, found.start())
@@ -199,12 +199,12 @@ class _Reading:
     def value(self, node: Node, entity: bool = False) -> Any:
         self.left -= 1
         if self.left < 0:
-            raise _Invalid(node.start_mark.line, "The front matter's aliases repeat too much to be read.")
+            raise _Invalid(node.start_mark.line, "The frontmatter's aliases repeat too much to be read.")
         if isinstance(node, ScalarNode):
             return self.scalar(node, entity)
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise _Invalid(node.start_mark.line, "The front matter is nested too deeply.")
+            raise _Invalid(node.start_mark.line, "The frontmatter is nested too deeply.")
         if node.tag and node.tag not in _TAGS:
             raise _Invalid(node.start_mark.line, _TAGGED)
         result = self.sequence(node, entity) if isinstance(node, SequenceNode) else self.mapping(node)
@@ -215,7 +215,7 @@ class _Reading:
         result: dict[str, Any] = {}
         for left, right in node.value:
             if left.__class__ is not ScalarNode:
-                raise _Invalid(left.start_mark.line, "A key of the front matter is itself a list or mapping.")
+                raise _Invalid(left.start_mark.line, "A key of the frontmatter is itself a list or mapping.")
             key = left.value
             if key in result:
                 message = f"The key {key} stands twice; the first one counts until one is removed."
@@ -237,7 +237,7 @@ class _Reading:
         return [self.value(part, entity) for part in parts]
 
     def bare(self, written: str, start: int, line: int) -> str:
-        self.warn("frontmatter-link", line, "A link in front matter needs quotes: YAML reads it as a list in a list.")
+        self.warn("frontmatter-link", line, "A link in frontmatter needs quotes: YAML reads it as a list in a list.")
         self.matter.links.append(_link("frontmatter", written, written[2:-2], start + 2, line + 2))
         return written
 

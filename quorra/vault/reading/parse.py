@@ -63,13 +63,13 @@ def linked(path: str, raw: bytes) -> Note:
 
 
 def _matter(text: str) -> tuple[int, frontmatter.Matter | None, list[Issue]]:
-    """Gives where the body starts, the front matter before it, and what is wrong there."""
+    """Gives where the body starts, the frontmatter before it, and what is wrong there."""
     fence = frontmatter.find(text)
     if fence:
         matter = frontmatter.read(text, fence[0], fence[1])
         return fence[2], matter, matter.issues
     if text[:4] in ("---\n", "---\r"):
-        message = "The line --- opens no front matter, as no second one closes it."
+        message = "The line --- opens no frontmatter, as no second one closes it."
         return 0, None, [Issue("info", "frontmatter-unclosed", 1, message)]
     return 0, None, []
 
@@ -88,7 +88,7 @@ def _decode(raw: bytes) -> tuple[str, list[Issue]]:
 
 
 def _kept(text: str, matter: frontmatter.Matter) -> Block | None:
-    """Keeps front matter that could not be read as a block, so that its words are found."""
+    """Keeps frontmatter that could not be read as a block, so that its words are found."""
     block = text[matter.start : matter.end].rstrip()
     if not block:
         return None

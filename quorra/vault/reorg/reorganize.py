@@ -49,7 +49,7 @@ def reorganize(moves: Moves, graph: LinkGraph, read: Callable[[str], bytes]) -> 
     for path in sorted(moves.gone):
         if not dead(parse.note(path, read(path))):
             reason = f"{path} holds text; only a dead or empty note can be removed."
-            return Refused("not_dead", reason, path, "Set status: dead in its front matter first.")
+            return Refused("not_dead", reason, path, "Set status: dead in its frontmatter first.")
     world = _World(moves, graph)
     survey = world.survey()
     texts: dict[str, bytes] = {}
@@ -65,7 +65,7 @@ def reorganize(moves: Moves, graph: LinkGraph, read: Callable[[str], bytes]) -> 
 
 
 def dead(note: Note) -> bool:
-    """Tells whether a note may be removed: it has no text, or its front matter calls it dead."""
+    """Tells whether a note may be removed: it has no text, or its frontmatter calls it dead."""
     return not note.body.strip() or str(note.metadata.get("status", "")).lower() in _DEAD
 
 

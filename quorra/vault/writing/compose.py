@@ -29,7 +29,7 @@ class Uncomposed(QuorraError):
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What a note's front matter is to say; what is empty is not written.
+    """What a note's frontmatter is to say; what is empty is not written.
 
     ``summary`` is the lead, which stands in the text; ``author`` and
     ``source`` are the provenance: who wrote it, and from what.
@@ -53,7 +53,7 @@ class Fields:
         return Fields(title, summary, kind, _once(tags), _once(entities), author, source)
 
     def metadata(self) -> dict[str, Any]:
-        """Gives the front matter's fields, without the dates."""
+        """Gives the frontmatter's fields, without the dates."""
         told: dict[str, Any] = {"title": self.title, "type": self.type}
         told |= {"tags": list(self.tags), "entities": list(self.entities)}
         told |= {"author": self.author, "source": self.source}
@@ -68,7 +68,7 @@ def text(path: str, raw: bytes) -> str:
         line = raw.count(b"\n", 0, error.start) + 1
         raise Uncomposed(path, f"line {line} of the text is not UTF-8", "Save it as UTF-8.") from error
     if frontmatter.find(found):
-        why = "its text begins with front matter, and the options would make a second one"
+        why = "its text begins with frontmatter, and the options would make a second one"
         raise Uncomposed(path, why, "Give the fields in one way: in the text, or by the options.")
     return found
 
@@ -172,7 +172,7 @@ def _set(note: Note, wanted: Mapping[str, Any]) -> Note:
 
 
 def _set_body(note: Note, fields: Fields, body: str) -> Note:
-    """Exchanges the text below the front matter, in the note's own line ends."""
+    """Exchanges the text below the frontmatter, in the note's own line ends."""
     titled = bool(note.headings) and note.headings[0].level == 1
     told = _arranged(Fields(title=fields.title or note.title, summary=fields.summary), body, heading=titled)
     if "\n" in note.text:
@@ -184,7 +184,7 @@ def _set_body(note: Note, fields: Fields, body: str) -> Note:
 def _agree(made: Note, metadata: Mapping[str, Any]) -> Note:
     """Gives a note back if it reads as what it was made of; raises Uncomposed."""
     if made.metadata != metadata:
-        raise Uncomposed(made.path, "it would not read back as it was given", "Write its front matter by hand.")
+        raise Uncomposed(made.path, "it would not read back as it was given", "Write its frontmatter by hand.")
     return made
 
 

@@ -17,12 +17,12 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 class Unwritable(QuorraError):
-    """The front matter of a note can't be changed without risk to what else stands in it."""
+    """The frontmatter of a note can't be changed without risk to what else stands in it."""
 
     code = "unwritable"
 
     def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"The front matter of {path} can't be changed: {why}.", "Mend it by hand, then try again.")
+        super().__init__(f"The frontmatter of {path} can't be changed: {why}.", "Mend it by hand, then try again.")
 
 
 def note(value: Note) -> bytes:
@@ -43,7 +43,7 @@ def assemble(metadata: Mapping[str, Any], body: str) -> bytes:
 
 
 def with_field(value: Note, key: str, to: Any) -> bytes:
-    """Sets one key of the front matter and leaves every other byte alone; raises Unwritable."""
+    """Sets one key of the frontmatter and leaves every other byte alone; raises Unwritable."""
     if encoded(value, value.text) != value.raw:
         raise Unwritable(value.path, "the file is not UTF-8")
     edited = encoded(value, _edited(value, key, to))

@@ -61,7 +61,7 @@ class NoText(QuorraError):
 @click.option("--message", help="Why, for the history.")
 @click.option("--propose", is_flag=True, help="Put it into the inbox instead of writing it.")
 @click.option("--expect", metavar="BLOB", help="Write only if the note still has this blob id.")
-@click.option("--title", help="Assemble the front matter; with PATH ending in /, it names the note too.")
+@click.option("--title", help="Assemble the frontmatter; with PATH ending in /, it names the note too.")
 @click.option("--summary", help="What the note holds, as its first paragraph.")
 @click.option("--type", "kind", metavar="WORD", help="What kind of note it is.")
 @click.option("--tag", "tags", multiple=True, help="A tag; may be given again.")
