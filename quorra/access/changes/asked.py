@@ -17,8 +17,9 @@ from quorra.vault.reorg.reorganize import LinkGraph
 
 
 class Changes:
-    """The ways to change a home; what a stranger asks is refused before anything is looked at.
+    """The ways to change a home.
 
+    What a stranger asks is refused before anything is looked at: what their links lead to is told to nobody.
     ``graph`` gives the links of all notes, ``inbox`` opens what waits for a yes.
     """
 
@@ -33,61 +34,54 @@ class Changes:
         self, name: str, content: bytes, origin: Origin, *, expect: str | None = None, propose: bool = False
     ) -> Written:
         """Writes a note as it is given; ``expect`` is the blob it must still have on disk, empty for a new note."""
-
-        def done() -> Written:
-            if propose:
-                return self._parked("note", writing.payload(self.library, name, content), origin)
-            return self._carried(writing.plan(self.library, name, content, origin, expect), origin)
-
-        return _unless_barred(origin, done)
+        if refused := gate.barred(origin.principal):
+            return told(refused)
+        if propose:
+            return self._parked("note", writing.payload(self.library, name, content), origin)
+        return self._carried(writing.plan(self.library, name, content, origin, expect), origin)
 
     def document(self, draft: Draft, origin: Origin, *, expect: str | None = None, propose: bool = False) -> Written:
         """Assembles a note and writes it; one that a tool, which the origin names, would overwrite is parked."""
-
-        def done() -> Written:
-            day = self.ledger.clock().date()
-            made = documenting.make(self.library, draft, origin, day, expect=expect, propose=propose)
-            if isinstance(made, Composed) and made.parked:
-                return self._parked("note", documenting.payload(self.library, made), origin)
-            return documenting.carry(self.library, made, origin)
-
-        return _unless_barred(origin, done)
+        if refused := gate.barred(origin.principal):
+            return told(refused)
+        day = self.ledger.clock().date()
+        made = documenting.make(self.library, draft, origin, day, expect=expect, propose=propose)
+        if isinstance(made, Composed) and made.parked:
+            return self._parked("note", documenting.payload(self.library, made), origin)
+        return documenting.carry(self.library, made, origin)
 
     def organize(
         self, operations: Sequence[Operation], origin: Origin, *, propose: bool = False, dry: bool = False
     ) -> Written:
         """Reorganizes the vault; ``dry`` only says what would be done."""
-
-        def done() -> Written:
-            if propose and not dry:
-                return self._parked("reorganize", {"operations": list(map(asdict, operations))}, origin)
-            planned = organizing.plan(self.library, self._graph(), operations, origin)
-            if dry and isinstance(planned, Planned):
-                return Written("planned", issues=planned.issues, planned=planned)
-            return self._carried(planned, origin)
-
-        return _unless_barred(origin, done)
+        if refused := gate.barred(origin.principal):
+            return told(refused)
+        if propose and not dry:
+            return self._parked("reorganize", {"operations": list(map(asdict, operations))}, origin)
+        planned = organizing.plan(self.library, self._graph(), operations, origin)
+        if dry and isinstance(planned, Planned):
+            return Written("planned", issues=planned.issues, planned=planned)
+        return self._carried(planned, origin)
 
     def undo(self, revision: str, origin: Origin) -> Written:
         """Takes a commit back; raises UnknownRevision."""
-        return _unless_barred(origin, lambda: self._carried(undoing.plan(self.texts, revision, origin), origin))
+        if refused := gate.barred(origin.principal):
+            return told(refused)
+        return self._carried(undoing.plan(self.texts, revision, origin), origin)
 
     def pull(self, origin: Origin) -> Pulled:
         """Takes in what others committed at the remote; where both sides changed the same lines, theirs is parked."""
-        refused = gate.barred(origin.principal)
-        if refused is not None:
+        if refused := gate.barred(origin.principal):
             return Pulled(told(refused))
         origin = replace(origin, reason=origin.reason or "quorra remote pull")
         return Pull(self.texts, self._inbox(), origin, self.ledger.clock()).run()
 
     def push(self, origin: Origin) -> Written:
         """Sends the branch to the remote, never by force."""
-
-        def done() -> Written:
-            target = self.ledger.remotes.chosen()
-            return told(target if isinstance(target, Refused) else self.ledger.remotes.push(target))
-
-        return _unless_barred(origin, done)
+        if refused := gate.barred(origin.principal):
+            return told(refused)
+        target = self.ledger.remotes.chosen()
+        return told(target if isinstance(target, Refused) else self.ledger.remotes.push(target))
 
     def _parked(self, kind: str, payload: Mapping[str, Any], origin: Origin) -> Written:
         return self._inbox().park(kind, payload, origin, self.ledger.clock())
@@ -108,9 +102,3 @@ def kinds(library: Library, graph: Callable[[], LinkGraph]) -> Kinds:
         "reorganize": reorganized,
         "merge": lambda kept, origin: merging.plan(library, kept, origin),
     }
-
-
-def _unless_barred(origin: Origin, act: Callable[[], Written]) -> Written:
-    """Refuses first: what a stranger's links lead to is told to nobody."""
-    refused = gate.barred(origin.principal)
-    return act() if refused is None else told(refused)
