@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -393,6 +394,10 @@ def test_only_an_empty_place_takes_a_home(kept: Path, tmp_path: Path):
 
 def test_a_backup_goes_only_where_nothing_is_lost(house: Path, kept: Path, tmp_path: Path):
     before = kept.read_bytes()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(make.BadPlace, match="no ordinary file"):
+        made(house, tmp_path / "pipe", replace=True)
+    (tmp_path / "pipe").unlink()
     for place in (kept, house / "kept.tar", house / ".quorra/kept.tar", tmp_path / "none/kept.tar", tmp_path):
         with pytest.raises(make.BadPlace):
             made(house, place)
@@ -401,6 +406,19 @@ def test_a_backup_goes_only_where_nothing_is_lost(house: Path, kept: Path, tmp_p
     made(house, kept, replace=True)
     assert hashlib.sha256(kept.read_bytes()).digest() != hashlib.sha256(before).digest()
     assert sorted(os.listdir(tmp_path)) == ["house", "kept.tar"]
+
+
+def test_of_many_who_restore_at_once_one_does(kept: Path, tmp_path: Path):
+    def back(_: int) -> str:
+        try:
+            return str(restore(kept, tmp_path / "back").home)
+        except Unfit as error:
+            return error.next
+
+    with ThreadPoolExecutor(4) as pool:
+        found = sorted(pool.map(back, range(4)))
+    assert found == [str(tmp_path / "back"), *["Name an empty or a new folder with --home."] * 3]
+    assert sorted(os.listdir(tmp_path)) == ["back", "house", "kept.tar"]
 
 
 def test_a_full_disk_leaves_nothing(house: Path, kept: Path, tmp_path: Path):

@@ -85,6 +85,8 @@ def _place(home: Path, file: Path, replace: bool) -> None:
 def _taken(file: Path) -> BadPlace:
     if file.is_dir():
         return BadPlace(f"{file} is a folder.", "Name a file in it.")
+    if not file.is_file():
+        return BadPlace(f"{file} is there already and is no ordinary file.", "Name another file.")
     return BadPlace(f"{file} is there already and was left as it is.", "Name another file, or overwrite it: --replace")
 
 

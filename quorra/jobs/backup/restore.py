@@ -1,5 +1,6 @@
 """Brings a home back from its backup, into a folder that holds nothing yet."""
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -13,14 +14,15 @@ from quorra.jobs.backup.archive import Damaged, Reader
 from quorra.jobs.backup.beside import beside, settle, sweep
 from quorra.ledger import create
 from quorra.ledger.keep.rebuild import Rebuild
+from quorra.ledger.plumbing import disk
 from quorra.ledger.plumbing.disk import Blocked
-from quorra.ledger.plumbing.disk import settle as medium
 from quorra.ledger.plumbing.process import GitFailed
 from quorra.settings import FILE, PRIVATE
 from quorra.state import database
 from quorra.state.database import STATE, StateError
 
 WITHIN = "restore"
+TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 UNWRITTEN = re.compile(r"No space left|(?:unable|failed) to (?:write|create)|could not (?:write|set)")
 
 
@@ -139,9 +141,14 @@ def _state(reader: Reader, private: Path) -> None:
 
 def _publish(built: Path, folder: Path) -> None:
     """Puts what was built in its place: a new folder at once, in one that was there the settings last."""
-    medium((built,))
+    disk.settle((built,))
     if built.parent.parent != folder:
-        os.rename(built, folder)
+        try:
+            os.rename(built, folder)
+        except OSError as error:
+            if error.errno not in TAKEN:
+                raise
+            raise Unfit(folder, "was made by somebody else meanwhile") from error
         settle(folder.parent)
         return
     if set(os.listdir(folder)) != {built.parent.name}:
