@@ -13,10 +13,10 @@ UNKNOWN = "unknown"
 
 def whose(settings: Settings, paths: Iterable[str]) -> dict[str, Hand]:
     """Tells for each file, as it is now, whose an edit of it is; what is gone has no owner left."""
-    return {path: one(settings, path, _uid(settings.home / path)) for path in paths}
+    return {path: _one(settings, path, _uid(settings.home / path)) for path in paths}
 
 
-def one(settings: Settings, path: str, uid: int | None) -> Hand:
+def _one(settings: Settings, path: str, uid: int | None) -> Hand:
     """Tells whose an edit of a file is that belongs to the user ``uid``, None where nobody knows."""
     file = settings.public(path) or path
     told = None if uid is None else settings.authors.get(uid)
