@@ -12,11 +12,10 @@ from functools import cache
 
 from quorra.agent.reading.sentences import Source
 from quorra.index.found import Hit
+from quorra.vault import links
 
 _CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 _MARKUP = (
-    (re.compile(r"!?\[\[[^\]|]*\|([^\]]*)\]\]"), r"\1"),
-    (re.compile(r"!?\[\[(?:[^\]]*/)?([^\]/#]*)(?:#[^\]]*)?\]\]"), r"\1"),
     (re.compile(r"\[\^[^\]]+\]"), ""),
     (re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])"), r"\1"),
     (re.compile(r"<(https?://[^>]*)>"), r"\1"),
@@ -59,7 +58,7 @@ def sayable(source: Source, hit: Hit) -> bool:
 def visible(text: str) -> str:
     """Gives a text as a reader sees it, on one line; inline code keeps its marks."""
     kept = [match[0] for match in _CODE.finditer(text)]
-    text = _CODE.sub("\0", text)
+    text = links.shown(_CODE.sub("\0", text))
     for pattern, instead in _MARKUP:
         text = pattern.sub(instead, text)
     for code in kept:

@@ -20,6 +20,7 @@ EXTERNAL: Final = "EXTERNAL"
 SELF: Final = "SELF"
 _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+:|//)")
 _ATTRIBUTE = re.compile(r"(?<![\w-])(?:src|href)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+_WIKILINK = re.compile(r"!?\[\[([^\]]*)\]\]")
 WIKI = ("wiki", "embed", "frontmatter", "entity")
 OPENINGS = ("index", "readme", "overview", "_index")
 
@@ -37,8 +38,14 @@ def external(target: str) -> bool:
 
 
 def label(target: str, anchor: str = "") -> str:
-    """Gives what a reader sees of a wikilink without alias: its last path part, and the heading it points at."""
-    name = target.rsplit("/", 1)[-1].removesuffix(".md")
+    """Gives what a reader sees of a wikilink without alias: its last path part, and the heading it points at.
+
+    A page that opens a folder is seen under the folder's name, as the note was of which the folder was made.
+    """
+    folders, _, name = target.removesuffix(".md").rpartition("/")
+    above = folders.rpartition("/")[2]
+    if name.lower() in OPENINGS and above.strip("."):
+        name = above
     section = anchor[1:].replace("#", " > ") if anchor and not anchor.startswith("#^") else ""
     return f"{name} > {section}" if name and section else name or section
 
@@ -52,6 +59,16 @@ def wikilink(inner: str) -> tuple[str, str, str, int, int]:
     target = path.strip()
     start = len(path) - len(path.lstrip()) if target else 0
     return target, sign + anchor.strip(), alias.strip(), start, start + len(target)
+
+
+def shown(text: str) -> str:
+    """Gives a text with its wikilinks as a reader sees them, the heading left out where a note is named."""
+    return _WIKILINK.sub(_seen, text)
+
+
+def _seen(found: re.Match[str]) -> str:
+    target, anchor, alias, *_ = wikilink(found[1])
+    return alias or label(target, "" if target else anchor)
 
 
 def uncommented(source: str) -> str:

@@ -118,6 +118,7 @@ def test_code_of_several_lines_stays_code():
     ("text", "seen"),
     [
         ("See [[household/car|the van]] and [[boiler#Annual service]]. ^serial", "See the van and boiler."),
+        ("See [[home/boiler/overview]], [[overview]] and [[#Service]].", "See boiler, overview and Service."),
         ("Use [Get-X][01] or [this](a.md)[^4].", "Use Get-X or this."),
         ("Write `[[boiler|b]]` or `a_b_c`, **not** _that_.", "Write `[[boiler|b]]` or `a_b_c`, not that."),
         ("Press <kbd>Ctrl</kbd>+<kbd>R</kbd>.", "Press Ctrl+R."),

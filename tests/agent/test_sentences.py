@@ -48,3 +48,10 @@ def test_a_reader_sees_no_markup():
 def test_a_pronoun_reaches_back_to_what_it_stands_for():
     first, second, third = sources([hit("a.md", "A", "The pump is new. It is loud. It needs oil.")])
     assert (first.anaphoric, second.before, third.before) == (False, "The pump is new.", "The pump is new. It is loud.")
+
+
+def test_a_link_is_read_as_it_is_seen():
+    assert (
+        plain("- Pepper sleeps on the [[boiler/overview]] by the [[car|van]].")
+        == "Pepper sleeps on the boiler by the van."
+    )

@@ -36,6 +36,10 @@ def embedded(found: Cut) -> str:
     return "\n".join(each.words[: each.embeds] for each in found.passages)
 
 
+def test_a_link_to_a_note_that_became_a_folder_is_embedded_as_before():
+    assert embedded(cut("See [[boiler/overview#Service]].\n")) == embedded(cut("See [[boiler#Service]].\n"))
+
+
 def test_cut_at_headings_with_title_trail_and_date():
     first, second = cut(NOTE).passages
     assert (first.heading, second.heading) == ("The boiler", "The boiler > Service")

@@ -138,6 +138,23 @@ def test_resolve(text: str, source: str, result: str | None):
     assert links.resolve(link, source, links.Names(FILES)) == result
 
 
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("[[home/boiler.md]]", "boiler"),
+        ("[[boiler/overview]]", "boiler"),
+        ("[[/home/boiler/README.md#Pressure]]", "boiler > Pressure"),
+        ("[[boiler/overview|the heater]]", "the heater"),
+        ("[[overview]]", "overview"),
+        ("[[../overview]]", "overview"),
+    ],
+)
+def test_a_page_that_opens_a_folder_is_seen_by_the_folders_name(text: str, seen: str):
+    (block,) = parse.note("x.md", f"On the {text} cupboard.\n".encode()).blocks
+    assert block.text == f"On the {seen} cupboard."
+    assert links.shown(f"On the {text} cupboard.") == f"On the {seen.partition(' > ')[0]} cupboard."
+
+
 def test_the_tie_rule_does_not_hang_on_the_order_of_files():
     (link,) = parse.note("x.md", b"[[todo]]").links
     assert {links.resolve(link, "x.md", links.Names(order)) for order in (FILES, FILES[::-1])} == {"garden/todo.md"}

@@ -7,6 +7,7 @@ from functools import cache
 
 from quorra.agent.reading.words import group
 from quorra.index.found import Hit
+from quorra.vault import links
 
 _OPENS = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]|#{1,6} |\||>")
 _CLOSES = re.compile(r"#{1,6} |\|")
@@ -17,8 +18,6 @@ _ABBREVIATION = re.compile(
 )
 _MARKER = re.compile(r"^[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?|>[ \t]?|#{1,6}[ \t]+)")
 _MARKUP = (
-    (re.compile(r"!?\[\[[^\]|]*\|([^\]]*)\]\]"), r"\1"),
-    (re.compile(r"!?\[\[(?:[^\]]*[/])?([^\]/#]*)(?:#[^\]]*)?\]\]"), r"\1"),
     (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
     (re.compile(r"<(https?://[^>]*)>"), r"\1"),
     (re.compile(r"(\*\*|__|\*|`|~~)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
@@ -101,6 +100,7 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 @cache
 def plain(text: str) -> str:
     """Gives a sentence as a reader sees it: no emphasis, link targets or list marks."""
+    text = links.shown(text)
     for pattern, instead in _MARKUP:
         text = pattern.sub(instead, text)
     return text.strip(" |")

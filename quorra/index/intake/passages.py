@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from quorra.index.intake import terms
 from quorra.vault.note import MONTHS, Block, Note
 
-RECIPE = "4"
+RECIPE = "5"
 SIZE = 520
 TERSE = 6
 
