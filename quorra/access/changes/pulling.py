@@ -10,7 +10,7 @@ from quorra.access.changes import merging
 from quorra.access.planned import Written, told
 from quorra.access.proposals import Proposals
 from quorra.ledger.change import Applied, Origin, Outcome, Refused, Stale
-from quorra.ledger.commit.files import beside
+from quorra.ledger.commit.files import variants
 from quorra.ledger.remotes.joint import Clash, Joint, binary
 from quorra.ledger.remotes.remote import Remote
 from quorra.ledger.snapshot import hidden
@@ -161,7 +161,7 @@ class Pull:
 
     def _beside(self, name: str, source: Remote) -> str:
         """Names a file for their version of what can't be merged line by line."""
-        names = beside(name, source.name.replace("/", "-"))
+        names = variants(name, source.name.replace("/", "-"))
         return next(path for path in names if self.texts.held(path) is None)
 
 

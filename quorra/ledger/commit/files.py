@@ -134,7 +134,7 @@ class Files:
         """Puts what waits in its own place if that is free, else beside it; gives the path."""
         disk = self.disk
         with suppress(Blocked, OSError):
-            for path in chain((touch.path,), beside(touch.path, KEPT)):
+            for path in chain((touch.path,), variants(touch.path, KEPT)):
                 with suppress(FileExistsError):
                     disk.place(path, touch.temp)
                     return path
@@ -143,7 +143,7 @@ class Files:
         return str(disk.tray / f"kept-{touch.temp}")
 
 
-def beside(path: str, label: str) -> Iterator[str]:
+def variants(path: str, label: str) -> Iterator[str]:
     """Gives names for another version of a file, which stands beside it: ``a (label).md``, ``a (label 2).md``."""
     folder, slash, file = path.rpartition("/")
     stem, dot, ending = file.rpartition(".") if "." in file else (file, "", "")
