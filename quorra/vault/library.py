@@ -153,8 +153,10 @@ class Library:
 
     def judge(self, note: Note, places: Iterable[str]) -> tuple[Issue, ...]:
         """Gives the issues that a note would have if it lay in the vault now."""
-        names = links.Names([*places, note.path])
-        return tuple(validate.note(note, lambda link: links.resolve(link, note.path, names)))
+        there = {*places, note.path}
+        names = links.Names(there)
+        found = validate.note(note, lambda link: links.resolve(link, note.path, names))
+        return (*validate.copied(note, there.__contains__), *found)
 
     def double(self, name: str, places: Iterable[str]) -> str | None:
         """Gives the file or folder that a new path would double but for case or Unicode form."""

@@ -12,13 +12,14 @@ Severities: an error forbids Quorra to write the note, a warning asks for a
 hand's attention, an info is a wish. Codes: ``frontmatter-*`` (what a parse
 found), ``not-utf8``, ``name-not-utf8``, ``folder-spelling``, ``title-missing``, ``title-repeated``, ``date-format``,
 ``tags-format``, ``entities-format``, ``dangling-link``, ``relative-date``,
-``no-summary-lead``, ``conflict-markers``.
+``no-summary-lead``, ``conflict-markers``, ``conflicted-copy``.
 """
 
 import re
 from collections.abc import Callable, Iterator
 
 from quorra.settings import FACTS
+from quorra.vault import strays
 from quorra.vault.links import fold
 from quorra.vault.note import Issue, Link, Note
 from quorra.vault.texts import OWNED
@@ -58,6 +59,14 @@ def note(value: Note, resolve: Resolve) -> list[Issue]:
         *(_dangling(link) for link in value.links if resolve(link) is None),
     ]
     return sorted(found, key=lambda issue: (issue.line, issue.code))
+
+
+def copied(value: Note, there: Callable[[str], bool]) -> Iterator[Issue]:
+    """Warns of a name that makes the file a conflicted copy of another one that is there."""
+    found = strays.original(value.path, there)
+    if found:
+        message = f"By its name this is a conflicted copy of {found.of} and is not searched; give it another name."
+        yield Issue("warning", "conflicted-copy", 1, message)
 
 
 def _name(value: Note) -> Iterator[Issue]:

@@ -77,11 +77,29 @@ def test_fields_of_a_note_that_is_there_are_set_by_who_read_it(home: Path):
     said = quorra("note", "pump", "--tag", "b", "--expect", blob(home, "pump.md"), at=home, text="")
     assert said.fields["outcome"] == "applied"
     text = (home / "vault/pump.md").read_text()
-    assert text.startswith("---\nx: 1 # why\ntags: [b]\nupdated: ")
+    assert text.startswith("---\nx: 1 # why\ntags: [a, b]\nupdated: ")
     assert text.endswith("\n---\nThe pump stands in the cellar.\n")
     commits = git(home, "rev-list", "--count", "HEAD")
     same = quorra("note", "pump", "--tag", "b", "--expect", blob(home, "pump.md"), at=home, text="")
     assert (same.fields["outcome"], git(home, "rev-list", "--count", "HEAD")) == ("applied", commits)
+
+
+def test_what_is_missing_is_what_is_asked_for(home: Path):
+    quorra("note", "lamp", at=home, text="# Lamp\n\nThe lamp hangs in the hall.\n")
+    said = quorra("note", "lamp", "--title", "Lamps", at=home, text="").fields
+    assert (said["code"], "--expect" in said["next"]) == ("taken", True)
+    said = quorra("note", "lamp", "--as", "tom", "--title", "Lamps", at=home, text="").fields
+    assert said["error"]["code"] == "unknown_principal"
+    said = quorra("note", "lantern", "--title", "Lantern", at=home, text="").fields
+    assert said["error"]["next"].endswith("--from /dev/null")
+    done = quorra("note", "lantern", "--title", "Lantern", "--from", "/dev/null", at=home).fields
+    assert (done["outcome"], done["path"]) == ("applied", "lantern.md")
+
+
+def test_a_name_of_a_conflicted_copy_is_warned_of(home: Path):
+    for name, codes in (("loft", []), ("loft (conflicted copy 2026-07-10 070952)", ["conflicted-copy"])):
+        said = quorra("note", name, at=home, text="# Loft\n\nThe loft is where the skis are kept.\n").fields
+        assert (said["outcome"], [issue["code"] for issue in said["issues"]]) == ("applied", codes)
 
 
 def test_an_overwrite_that_is_proposed_waits(home: Path):

@@ -66,6 +66,21 @@ def test_a_new_text_keeps_the_front_matter_and_the_line_ends():
     assert after.raw.decode() == f"{head}# Ol'd\r\n\r\nThe lead.\r\n\r\nWords.\r\n"
 
 
+@pytest.mark.parametrize(
+    ("had", "more", "has"),
+    [
+        ("tags: [a, b]", Fields(tags=("c", "a")), "tags: [a, b, c]"),
+        ("tags: a, b", Fields(tags=("c",)), "tags: [a, b, c]"),
+        ("tags: a, b", Fields(tags=("b",)), "tags: a, b"),
+        ("tags:", Fields(tags=("#c",)), "tags: [c]"),
+        ('entities: ["[[x/a]]"]', Fields(entities=("x/a", "b.md")), 'entities: ["[[x/a]]", b]'),
+    ],
+)
+def test_tags_and_entities_come_behind_those_that_are_there(had: str, more: Fields, has: str):
+    note = parse.note("x.md", f"---\n{had}\n---\nText.\n".encode())
+    assert compose.revised(note, more, None, DAY).text.splitlines()[1] == has
+
+
 def test_what_says_the_same_changes_nothing():
     note = compose.new("x.md", Fields(title="A", tags=("b",)), "Text.\n", DAY)
     assert compose.revised(note, Fields(tags=("b",)), None, date(2027, 1, 1)).raw == note.raw

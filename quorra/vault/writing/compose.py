@@ -86,12 +86,14 @@ def new(path: str, fields: Fields, body: str, day: date) -> Note:
 def revised(note: Note, fields: Fields, body: str | None, day: date) -> Note:
     """Sets the fields that are given in a note, and its text if one is; every other byte stays.
 
-    ``updated`` becomes ``day`` where anything changed. Raises Unwritable and Uncomposed.
+    Tags and entities come behind those that the note has. ``updated`` becomes
+    ``day`` where anything changed. Raises Unwritable and Uncomposed.
     """
     fields = _cleaned(note.path, fields, body or "")
     if fields.summary and body is None:
         raise Uncomposed(note.path, "a summary is part of the text", "Give the whole text with it.")
     wanted = fields.metadata()
+    wanted |= {key: _joined(note, key, wanted[key]) for key in ("tags", "entities") if key in wanted}
     changed = _set(note, wanted)
     if body is not None:
         changed = _set_body(changed, fields, body)
@@ -99,6 +101,16 @@ def revised(note: Note, fields: Fields, body: str | None, day: date) -> Note:
         return note
     wanted["updated"] = day.isoformat()
     return _agree(_set(changed, wanted), {**note.metadata, **wanted})
+
+
+def _joined(note: Note, key: str, more: list[str]) -> Any:
+    """Gives what a list of the frontmatter holds with more behind it, each once; a text is a list of one word."""
+    had = note.metadata.get(key)
+    kept = had if isinstance(had, list) else [] if had is None else list(note.tags) if key == "tags" else [had]
+    clean = Fields(tags=tuple(map(str, kept)), entities=tuple(map(str, kept))).clean()
+    known = clean.tags if key == "tags" else clean.entities
+    fresh = [word for word in more if word not in known]
+    return [*kept, *fresh] if fresh else had
 
 
 def slug(title: str) -> str:

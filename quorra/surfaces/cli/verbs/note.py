@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from quorra.access.window import OWNER
 from quorra.errors import QuorraError
 from quorra.ledger.change import Origin
 from quorra.surfaces.cli.outcome import written
@@ -51,7 +52,8 @@ class NoText(QuorraError):
 
     def __init__(self, path: str) -> None:
         super().__init__(
-            f"No text came on standard input; {path} was not written.", "An empty note can be written with --from."
+            f"No text came on standard input; {path} was not written.",
+            "A note without text can be written with: --from /dev/null",
         )
 
 
@@ -64,9 +66,9 @@ class NoText(QuorraError):
 @click.option("--title", help="Assemble the frontmatter; with PATH ending in /, it names the note too.")
 @click.option("--summary", help="What the note holds, as its first paragraph.")
 @click.option("--type", "kind", metavar="WORD", help="What kind of note it is.")
-@click.option("--tag", "tags", multiple=True, help="A tag; may be given again.")
+@click.option("--tag", "tags", multiple=True, help="Adds a tag; may be given again.")
 @click.option(
-    "--entity", "entities", metavar="PATH", multiple=True, help="A note that it is about; may be given again."
+    "--entity", "entities", metavar="PATH", multiple=True, help="Adds a note that it is about; may be given again."
 )
 @click.option("--source", "origin", metavar="TEXT", help="What the note was taken from.")
 @verb
@@ -77,13 +79,17 @@ def note(
 
     Without --title and the options below it, the text is written byte for byte.
     """
+    from quorra.vault.texts import complete
+
     if not source and sys.stdin is None:
         raise click.UsageError("There is no standard input; name a file with --from.")
     content = source.read_bytes() if source else sys.stdin.buffer.read()
     assembled = any(value not in (None, ()) for value in given.values())
-    if not content and not source and not (assembled and (given["summary"] or expect)):
-        raise NoText(path)
+    silent = not content and not source and not (assembled and (given["summary"] or expect))
     with call.open() as home:
+        # A stranger is refused below, whether the note is there or not.
+        if silent and not (assembled and (call.principal != OWNER or home.texts.held(complete(path)))):
+            raise NoText(path)
         origin = Origin(call.principal, "cli", message or "")
         if assembled:
             draft = _draft(path, content, **given)
@@ -93,7 +99,7 @@ def note(
     result = written(done)
     made = done.planned and home.settings.public(done.planned.change.edits[0].path)
     first, *rest = result.text.splitlines()
-    text = "\n".join((first, *([f"  {made}"] if made and path.endswith("/") else ()), *rest))
+    text = "\n".join((first, *([f"  {made}"] if made not in (None, path) and not result.exit else ()), *rest))
     return Result({**result.fields, "path": made}, text, result.exit)
 
 
