@@ -27,7 +27,8 @@ class Written:
     """What became of a write.
 
     ``outcome`` is ``applied``, ``parked``, ``refused`` or ``stale``, ``planned``
-    where it was only shown, ``declined`` where a person said no.
+    where it was only shown, ``declined`` where a person said no. ``dangling``
+    counts as a plan does what one that was refused would have left.
     """
 
     outcome: str
@@ -38,6 +39,7 @@ class Written:
     code: str | None = None
     next: str | None = None
     planned: Planned | None = None
+    dangling: tuple[int, int] | None = None
 
 
 def told(done: Outcome, issues: tuple[Issue, ...] = (), planned: Planned | None = None) -> Written:

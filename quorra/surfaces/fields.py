@@ -46,12 +46,18 @@ def error(value: QuorraError) -> dict[str, Any]:
 def written(value: "Written") -> dict[str, Any]:
     """Gives a write's fields, and for a reorganization what moves and which links change."""
     body = asdict(replace(value, planned=None))
-    del body["planned"]
+    del body["planned"], body["dangling"]
     return body | (moved(value.planned) if value.planned and value.planned.dangling else {})
 
 
+def organized(value: "Written") -> dict[str, Any]:
+    """Gives the fields of a reorganization, done or not; what was not simulated counts no links."""
+    before, after = value.dangling or (None, None)
+    return {"moved": [], "rewritten": [], "dangling_before": before, "dangling_after": after} | written(value)
+
+
 def moved(value: "Planned") -> dict[str, Any]:
-    """Gives the fields of a reorganization."""
+    """Gives the fields of a planned reorganization."""
     before, after = value.dangling or (0, 0)
     return {
         "moved": [list(pair) for pair in value.moved],
@@ -75,6 +81,7 @@ def tree(value: "Planned", name: "Callable[[str], str | None]") -> dict[str, lis
     """
     edits = value.change.edits
     before = {name(edit.path) for edit in edits if edit.content is None} | {old for old, _ in value.moved}
+    before |= {name(f"{folder}/") for folder in value.change.emptied}
     after = {name(edit.path) for edit in edits if edit.expect is None and edit.content is not None}
     after |= {new for _, new in value.moved} | {f"{name(f'{folder}/')}" for folder in value.change.folders}
     return {"before": sorted(filter(None, before)), "after": sorted(filter(None, after))}

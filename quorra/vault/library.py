@@ -148,8 +148,9 @@ class Library:
         return LinkGraph(list(places), {path: held[path] for path in there})
 
     def folder(self, name: str) -> bool:
-        """Tells whether a folder of the vault has this name."""
-        return any(path.startswith(f"{name.rstrip('/')}/") for path in self.texts.places())
+        """Tells whether a folder of the vault has this name, with or without anything in it."""
+        folder = name.rstrip("/")
+        return self.texts.lies(folder) is not None or any(path.startswith(f"{folder}/") for path in self.texts.places())
 
     def judge(self, note: Note, places: Iterable[str]) -> tuple[Issue, ...]:
         """Gives the issues that a note would have if it lay in the vault now."""

@@ -1,5 +1,6 @@
 """Files as they are on disk, by path and blob id, named as people name them."""
 
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -121,6 +122,13 @@ class Texts:
                 for entry in (root / top).glob("[!.]*"):
                     if entry.is_dir() or fold(entry.suffix) == ENDING:
                         yield f"{top}/{entry.name}{'/' if entry.is_dir() else ''}"
+
+    def lies(self, folder: str) -> list[str] | None:
+        """Names what lies in a folder of the vault on disk, hidden or not; None where there is no such folder."""
+        place = f"{self.settings.home}/{self.settings.inside(folder)}"
+        if not plain(folder) or hidden(folder) or os.path.islink(place) or not os.path.isdir(place):
+            return None
+        return os.listdir(place)
 
     def read(self, place: Place) -> bytes:
         """Reads the text of a place: from git where it is committed, else from disk."""

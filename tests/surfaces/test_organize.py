@@ -48,6 +48,61 @@ def test_into_a_folder_that_is_there(home: Path):
     assert quorra("move", "log", "home", at=home).fields["moved"] == [["log.md", "home/log.md"]]
 
 
+def test_into_a_folder_that_holds_nothing_yet(home: Path):
+    assert quorra("mkdir", "loft", at=home).code == 0
+    assert quorra("move", "home/boiler", "loft", at=home).fields["moved"] == [["home/boiler.md", "loft/boiler.md"]]
+    assert quorra("move", "loft", "attic", at=home).fields["moved"] == [["loft/boiler.md", "attic/boiler.md"]]
+
+
+def test_a_folder_does_not_go_into_itself(home: Path):
+    head = git(home, "rev-parse", "HEAD")
+    for to in ("home", "home/in"):
+        said = quorra("move", "home", to, at=home)
+        assert (said.code, said.fields["code"]) == (1, "itself")
+        assert said.fields["reason"] == "The folder home can't be moved into itself."
+    assert git(home, "rev-parse", "HEAD") == head
+
+
+def test_an_empty_folder_is_removed_and_comes_back(home: Path):
+    quorra("mkdir", "attic/left", at=home)
+    said = quorra("move", "attic/left", "loft", at=home)
+    assert (said.fields["code"], said.fields["reason"]) == (
+        "empty_folder",
+        "There is nothing in the folder attic/left to move.",
+    )
+    assert quorra("remove", "attic", at=home).fields["code"] == "not_empty"
+    assert quorra("remove", "home", at=home).fields["code"] == "not_empty"
+    done = quorra("remove", "attic/left", at=home)
+    assert (done.code, done.fields["outcome"]) == (0, "applied")
+    assert not (home / "vault/attic/left").exists()
+    assert quorra("undo", done.fields["commit"], at=home).code == 0
+    assert (home / "vault/attic/left").is_dir()
+    (home / "vault/attic/left/.hidden").write_text("")
+    assert quorra("remove", "attic/left", at=home).fields["code"] == "not_empty"
+    assert quorra("remove", "cellar", at=home).fields["code"] == "no_note"
+
+
+def test_a_plan_empties_a_folder_and_removes_it(home: Path):
+    file = home / "plan.yaml"
+    file.write_text("- {op: move, src: home/boiler, dst: b}\n- {op: delete, src: home}\n")
+    assert quorra("plan", str(file), at=home).fields["outcome"] == "applied"
+    assert not (home / "vault/home").exists()
+
+
+def test_a_refusal_counts_only_links_that_were_looked_at(home: Path):
+    (home / "vault/log.md").write_text("[[nowhere]] [[empty]]\n\n[[empty]]\n")
+    known = ("moved", "rewritten", "dangling_before", "dangling_after")
+    dangles = quorra("remove", "inbox/empty", at=home)
+    assert dangles.fields["code"] == "dangling"
+    assert [dangles.fields[name] for name in known] == [[], [], 1, 3]
+    for words in (("remove", "home/boiler"), ("move", "none", "some"), ("promote", "log", "--as", "mira")):
+        (home / "vault/members/mira").mkdir(parents=True, exist_ok=True)
+        said = quorra(*words, at=home)
+        assert (said.code, said.fields["outcome"]) == (1, "refused")
+        assert [said.fields[name] for name in known] == [[], [], None, None]
+        assert said.fields["next"]
+
+
 def test_a_rename_stays_where_it_is(home: Path):
     assert quorra("rename", "home/boiler", "heater", at=home).fields["moved"] == [["home/boiler.md", "home/heater.md"]]
     assert quorra("rename", "home/heater", "cellar/heater", at=home).code == 2

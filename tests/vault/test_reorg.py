@@ -124,13 +124,15 @@ def test_bytes_around_a_link_are_kept(raw: bytes):
         ([move("a", "c#d")], "bad_name"),
         ([move("a", "c\u202edm")], "bad_name"),
         ([{"op": "create_folder", "src": "caf\u202e"}], "bad_name"),
+        ([move("f", "f/g")], "itself"),
+        ([{"op": "delete", "src": "f"}], "not_empty"),
         ([{"op": "delete", "src": "a"}], "not_dead"),
         ([{"op": "delete", "src": "empty"}], "dangling"),
         ([{"op": "promote_to_folder", "src": "p.png"}], "not_a_note"),
     ],
 )
 def test_what_can_not_be_is_refused_with_its_place(steps: list[dict[str, str]], code: str):
-    files = {"a.md": b"text [[empty]]", "b.md": b"b", "empty.md": b"", "p.png": b""}
+    files = {"a.md": b"text [[empty]]", "b.md": b"b", "empty.md": b"", "p.png": b"", "f/n.md": b""}
     outcome, after = done(files, *steps)
     assert isinstance(outcome, Refused)
     assert outcome.code == code

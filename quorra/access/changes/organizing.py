@@ -8,7 +8,7 @@ from quorra.ledger.change import ChangeSet, Edit, Origin, Refused
 from quorra.vault.library import Library
 from quorra.vault.reorg.moves import expand
 from quorra.vault.reorg.operation import Operation
-from quorra.vault.reorg.reorganize import LinkGraph, Reorganized, reorganize
+from quorra.vault.reorg.reorganize import Dangles, LinkGraph, Reorganized, reorganize
 
 _SAID = {
     "create_folder": "Make",
@@ -21,29 +21,30 @@ _SAID = {
 
 def plan(library: Library, graph: LinkGraph, operations: Sequence[Operation], origin: Origin) -> Planned | Written:
     """Plans operations on the vault as it lies on disk now, simulated before anything is written."""
-    moves = expand(operations, [path for path in graph.files if not path.startswith("/")])
+    moves = expand(operations, [path for path in graph.files if not path.startswith("/")], library.texts.lies)
     if isinstance(moves, Refused):
         return told(moves)
     there = _Disk(library)
     done = reorganize(moves, graph, there.content)
     if isinstance(done, Refused):
-        return told(done)
+        return replace(told(done), dangling=(done.before, done.after) if isinstance(done, Dangles) else None)
+    dangling = (done.dangling_before, done.dangling_after)
     missing = [path for path in (*moves.to, *moves.gone) if there.blob(path) is None]
     if missing:
         return told(Refused("path", f"{missing[0]} is not a regular file.", missing[0]))
     subject = origin.reason or _subject(operations)
     inside = library.texts.settings.inside
-    if not (moves.to or moves.gone or library.texts.ledger.missing(map(inside, moves.folders))):
+    if not (moves.to or moves.gone or moves.emptied or library.texts.ledger.missing(map(inside, moves.folders))):
         reason = "Everything is as it would be already; nothing was changed."
-        return told(Refused("nothing", reason, None, "There is nothing left to do."))
+        return replace(told(Refused("nothing", reason, None, "There is nothing left to do.")), dangling=dangling)
     change = ChangeSet(
         tuple(_edits(done, there)),
         subject,
         replace(origin, reason=origin.reason or subject),
         tuple(map(inside, moves.folders)),
+        tuple(map(inside, moves.emptied)),
     )
-    moved = tuple(sorted(moves.to.items()))
-    return Planned(change, (), moved, done.rewritten, (done.dangling_before, done.dangling_after))
+    return Planned(change, (), tuple(sorted(moves.to.items())), done.rewritten, dangling)
 
 
 class _Disk:

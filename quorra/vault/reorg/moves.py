@@ -3,7 +3,7 @@
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from quorra.ledger.change import Refused
@@ -17,19 +17,27 @@ OPENING = "overview.md"
 _SYNTAX = re.compile(r"[\[\]|#^\\\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NEXT = {
     "bad_name": "Choose another name.",
+    "empty_folder": "Make the other one with quorra mkdir, and remove this one with quorra remove.",
     "exists": "Choose another name, or move what is there first.",
+    "itself": "Choose a place outside it.",
     "no_note": "Look for it with: quorra search",
     "not_a_note": "Name a note.",
+    "not_empty": "Move or remove first what lies in it.",
 }
+Lies = Callable[[str], Collection[str] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """Where files go: ``to`` maps old paths to other ones, ``gone`` are removed, ``folders`` are made."""
+    """Where files go: ``to`` maps old paths to other ones, ``gone`` are removed.
+
+    ``folders`` are made, those in ``emptied``, which hold nothing, removed.
+    """
 
     to: Mapping[str, str]
     gone: frozenset[str] = frozenset()
     folders: tuple[str, ...] = ()
+    emptied: tuple[str, ...] = ()
 
     def after(self, path: str) -> str | None:
         """Gives the path that a file has afterwards, None where it is gone."""
@@ -44,14 +52,17 @@ class _No(Exception):
         self.refused = Refused(code, reason, path, _NEXT[code])
 
 
-def expand(operations: Sequence[Operation], files: Iterable[str]) -> Moves | Refused:
-    """Follows the operations one after the other, or all at once where only that makes sense, as in a swap."""
+def expand(operations: Sequence[Operation], files: Iterable[str], lies: Lies = lambda _: None) -> Moves | Refused:
+    """Follows the operations one after the other, or all at once where only that makes sense, as in a swap.
+
+    ``lies`` tells what is in a folder on disk, None where there is no such folder.
+    """
     files = list(files)
     try:
-        return _after(operations, _Tree(files))
+        return _after(operations, _Tree(files, lies))
     except _No as no:
         try:
-            return _at_once(operations, _Tree(files)) if no.refused.code == "exists" else no.refused
+            return _at_once(operations, _Tree(files, lies)) if no.refused.code == "exists" else no.refused
         except _No:
             return no.refused
 
@@ -59,12 +70,15 @@ def expand(operations: Sequence[Operation], files: Iterable[str]) -> Moves | Ref
 class _Tree:
     """The vault's files while operations are followed: where each lies now, and where it lay first."""
 
-    def __init__(self, files: Sequence[str]) -> None:
+    def __init__(self, files: Sequence[str], lies: Lies) -> None:
+        self.lies = lies
+        self.start = frozenset(files)
         self.first = dict(zip(files, files, strict=True))
         self.folded = {fold(path): path for path in files}
         self.inside: Counter[str] = Counter(folder for path in files for folder in _folders(path))
         self.gone: set[str] = set()
         self.made: dict[str, None] = {}
+        self.emptied: dict[str, None] = {}
 
     def source(self, name: str) -> list[str]:
         """Gives the files that a name means: one, or a folder's; raises _No."""
@@ -74,6 +88,8 @@ class _Tree:
                 return [path]
         if self.inside[name]:
             return [path for path in self.first if path.startswith(f"{name}/")]
+        if name in self.made or self.lies(name) is not None:
+            raise _No("empty_folder", name, f"There is nothing in the folder {name} to move.")
         raise _No("no_note", name, f"There is no note, file or folder {name}.")
 
     def lift(self, path: str) -> str:
@@ -99,7 +115,8 @@ class _Tree:
     def moves(self) -> Moves:
         """Gives the map from where files lay first to where they lie now."""
         to = {first: path for path, first in self.first.items() if path != first}
-        return Moves(to, frozenset(self.gone), tuple(self.made))
+        emptied = tuple(folder for folder in self.emptied if not self.inside[folder])
+        return Moves(to, frozenset(self.gone), tuple(self.made), emptied)
 
 
 def _after(operations: Sequence[Operation], tree: _Tree) -> Moves:
@@ -148,6 +165,8 @@ def _pairs(operation: Operation, tree: _Tree) -> list[tuple[str, str]]:
     if found[0] in (name, f"{name}.md"):
         pairs = [(found[0], complete(to) if is_note(found[0]) else to)]
     else:
+        if to.startswith(f"{name}/"):
+            raise _No("itself", to, f"The folder {name} can't be moved into itself.")
         pairs = [(path, f"{to}/{path[len(name) + 1 :]}") for path in found]
     for old, new in pairs:
         _fit(old, new)
@@ -171,10 +190,26 @@ def _make(folder: str, tree: _Tree) -> None:
 
 
 def _delete(operation: Operation, tree: _Tree) -> None:
-    found = tree.source(operation.src)
-    if len(found) > 1 or not is_note(found[0]):
-        raise _No("not_a_note", operation.src, f"{operation.src} is no note; only a dead or empty note can be removed.")
-    tree.gone.add(tree.lift(found[0]))
+    name = _clean(operation.src)
+    file = next((path for path in (name, f"{name}.md") if path in tree.first), None)
+    if file is None:
+        _empty(name, tree)
+    elif not is_note(file):
+        raise _No("not_a_note", name, f"{name} is no note; only a dead or empty note can be removed.")
+    else:
+        tree.gone.add(tree.lift(file))
+
+
+def _empty(folder: str, tree: _Tree) -> None:
+    """Removes a folder; raises _No where anything stays in it, be it hidden or another folder."""
+    there = tree.lies(folder)
+    if there is None and not tree.inside[folder] and folder not in tree.made:
+        raise _No("no_note", folder, f"There is no note, file or folder {folder}.")
+    if tree.inside[folder] or {f"{folder}/{name}" for name in there or ()} - tree.start:
+        raise _No("not_empty", folder, f"{folder} is a folder that holds something; only an empty one can be removed.")
+    tree.made.pop(folder, None)
+    if there is not None:
+        tree.emptied[folder] = None
 
 
 def _clean(name: str) -> str:

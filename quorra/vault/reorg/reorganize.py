@@ -41,6 +41,14 @@ class Reorganized:
     dangling_after: int
 
 
+@dataclass(frozen=True, slots=True)
+class Dangles(Refused):
+    """A refusal that knows how many links lead nowhere before, and how many would afterwards."""
+
+    before: int = 0
+    after: int = 0
+
+
 def reorganize(moves: Moves, graph: LinkGraph, read: Callable[[str], bytes]) -> Reorganized | Refused:
     """Follows every link that the moves may touch; refused where one would dangle, naming file, line and target.
 
@@ -49,7 +57,8 @@ def reorganize(moves: Moves, graph: LinkGraph, read: Callable[[str], bytes]) -> 
     for path in sorted(moves.gone):
         if not dead(parse.note(path, read(path))):
             reason = f"{path} holds text; only a dead or empty note can be removed."
-            return Refused("not_dead", reason, path, "Set status: dead in its frontmatter first.")
+            helps = "Set status: dead in its frontmatter first, or delete the file by hand: it is adopted."
+            return Refused("not_dead", reason, path, helps)
     world = _World(moves, graph)
     survey = world.survey()
     texts: dict[str, bytes] = {}
@@ -57,7 +66,7 @@ def reorganize(moves: Moves, graph: LinkGraph, read: Callable[[str], bytes]) -> 
     for path in survey.suspects:
         edited = _Edit(parse.linked(path, read(path)), world).made()
         if isinstance(edited, Refused):
-            return edited
+            return survey.told(edited)
         if edited:
             texts[world.at(path)] = edited[0]
             rewritten.append((world.at(path), edited[1]))
@@ -80,12 +89,21 @@ class Reach(NamedTuple):
 class _Survey(NamedTuple):
     """Notes with a link that would miss its target, how many links are lost, and how many of those are mended.
 
-    A lost link leads nowhere; it is mended where it finds a file afterwards, and where its note goes.
+    A lost link leads nowhere; it is mended where it finds a file afterwards, and where its note goes. The ``doomed``
+    lead to what goes.
     """
 
     suspects: list[str]
     lost: int
     mended: int
+    doomed: int
+
+    def told(self, refused: Refused) -> Refused:
+        """Adds to a refusal for links that would dangle how many there are."""
+        if refused.code != "dangling" or not self.doomed:
+            return refused
+        after = self.lost - self.mended + self.doomed
+        return Dangles(refused.code, refused.reason, refused.path, refused.advice, self.lost, after)
 
 
 class _World:
@@ -134,7 +152,7 @@ class _World:
     def survey(self) -> _Survey:
         """Looks at every link once."""
         suspects: dict[str, None] = {}
-        lost = mended = 0
+        lost = mended = doomed = 0
         for path, held in self.graph.links.items():
             gone, moved = path in self.moves.gone, path in self.moves.to
             for link in held:
@@ -145,7 +163,8 @@ class _World:
                     mended += gone or (near and _reach(link, self.at(path), self.new).file is not None)
                 elif near and not gone and self.misses(link, path):
                     suspects[path] = None
-        return _Survey(list(suspects), lost, mended)
+                    doomed += file in self.moves.gone
+        return _Survey(list(suspects), lost, mended, doomed)
 
     def misses(self, link: Link, path: str) -> bool:
         """Tells whether a link to a file would miss it if it stayed as it is spelled."""

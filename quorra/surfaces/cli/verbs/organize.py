@@ -2,12 +2,14 @@
 
 import posixpath
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from quorra.ledger.change import Origin
+from quorra.surfaces import fields
 from quorra.surfaces.cli.outcome import written
 from quorra.surfaces.cli.verb import Call, Result, verb
 from quorra.vault.reorg import operation
@@ -37,7 +39,8 @@ def _organized(
     call: Call, home: "Home", operations: Sequence[Operation], dry_run: bool, propose: bool, message: str | None
 ) -> Result:
     origin = Origin(call.principal, "cli", message or "")
-    return written(home.changes.organize(operations, origin, propose=propose, dry=dry_run))
+    done = home.changes.organize(operations, origin, propose=propose, dry=dry_run)
+    return replace(written(done), fields=fields.organized(done))
 
 
 @click.command()
@@ -91,7 +94,7 @@ def mkdir(call: Call, folder: str, **how: Any) -> Result:
 @organizing
 @verb
 def remove(call: Call, path: str, **how: Any) -> Result:
-    """Remove a note that is empty or marked dead, if nothing links to it."""
+    """Remove a note that is empty or marked dead, if nothing links to it, or an empty folder."""
     return _done(call, [Operation("delete", path)], **how)
 
 
