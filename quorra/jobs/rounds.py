@@ -17,11 +17,12 @@ _AGAIN = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """Hand edits of one author that became one commit."""
+    """Hand edits of one author that became one commit; ``paths`` has a file that moved twice, ``subject`` once."""
 
     commit: str
     paths: tuple[str, ...]
     author: str
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,8 @@ class Rounds:
                 case Applied(commit):
                     touched = set(self.home.ledger.touched(commit)) & set(paths) if commit != before else set()
                     if touched:
-                        work.adopted.append(Adopted(commit, tuple(sorted(map(self._name, touched))), author))
+                        names, subject = tuple(sorted(map(self._name, touched))), self.home.ledger.subject(commit)
+                        work.adopted.append(Adopted(commit, names, author, subject))
                         work.gone |= {path for path in touched if edited[path] is None}
                     self._rest(set(paths) - touched, edited, work)
                     return

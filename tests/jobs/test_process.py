@@ -56,7 +56,7 @@ def test_it_tells_what_it_takes_in_and_ends_when_asked(place: Watched):
     until(lambda: running.said("Quorra watches"))
     place.file("home/boiler.md").rename(place.file("home/heating.md"))
     until(lambda: running.said("log.md:1 links to boiler, which is gone."))
-    assert running.said("Direct edit of 2 files by")
+    assert running.said("Direct edit of home/heating.md by")
     second = Process(place)
     assert second.process.wait(SECONDS) == 3
     assert second.said("watches")

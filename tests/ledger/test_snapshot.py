@@ -216,6 +216,17 @@ def test_adoption_names_each_author_and_passes_over_what_changed_again(home: Pat
     assert git(home, "status", "--porcelain") == "?? v/half.md\n"
 
 
+def test_a_file_that_moved_is_one_file(home: Path, ledger: Ledger):
+    (home / "v/d/b.md").rename(home / "v/moved.md")
+    assert isinstance(ledger.adopt(["v/d/b.md", "v/moved.md"], ORIGIN), Applied)
+    assert git(home, "log", "-1", "--format=%s") == "Direct edit of v/moved.md\n"
+    (home / "v/moved.md").rename(home / "v/again.md")
+    (home / "v/twin.md").write_bytes((home / "v/again.md").read_bytes())
+    (home / "v/a.md").write_bytes(b"mine\n")
+    assert isinstance(ledger.adopt(["v/moved.md", "v/again.md", "v/twin.md", "v/a.md"], ORIGIN), Applied)
+    assert git(home, "log", "-1", "--format=%s") == "Direct edit of 3 files\n"
+
+
 def test_a_folder_that_is_no_repository_root_is_said(home: Path, tmp_path: Path):
     for place in (tmp_path, home / "v"):
         with pytest.raises(QuorraError):

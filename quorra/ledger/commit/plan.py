@@ -1,6 +1,7 @@
 """What a change or an adoption would do to the branch, the disk and the index; nothing is written here but blobs."""
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -253,10 +254,22 @@ class Planner:
             hand = origin.hands.get(path) or Hand(origin.principal, self.owner, path)
             found.setdefault((hand.principal, hand.author), {})[path] = row
         for (principal, author), some in found.items():
-            files = [origin.hands[path].file if path in origin.hands else path for path in some]
+            moved = self._moved(some)
+            files = [origin.hands[path].file if path in origin.hands else path for path in some if path not in moved]
             subject = direct(files) if self.head else f"Take in {len(some)} files as they are"
             message = compose(subject, replace(origin, principal=principal))
             self.work.drafts.append(Draft(identity(author), message, some))
+
+    def _moved(self, rows: Mapping[str, Row | None]) -> set[str]:
+        """Gives the paths whose file only went elsewhere: one for each new file with the same bytes."""
+        before = {path: self.work.rows[path][0] for path in rows}
+        came = Counter(row.id for path, row in rows.items() if row and before[path] is None)
+        found = set()
+        for path, old in before.items():
+            if rows[path] is None and old and came[old.id]:
+                came[old.id] -= 1
+                found.add(path)
+        return found
 
     def _unfiltered(self, paths: Sequence[str]) -> None:
         """Raises Blocked where git would pass a path's text through a filter."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from quorra.surfaces.cli.verb import Call, Result, counted, verb
+from quorra.surfaces.cli.verb import Call, Result, verb
 
 if TYPE_CHECKING:
     from quorra.home import Home
@@ -68,13 +68,9 @@ def _run(watcher: "Watcher") -> None:
 
 def lines(found: "Round") -> list[str]:
     """Says what a round found."""
-    told = [f"{each.commit[:10]}  {_what(each.paths)} by {each.author}" for each in found.adopted]
+    told = [f"{each.commit[:10]}  {each.subject} by {each.author}" for each in found.adopted]
     told += [f"{each.path or 'Hand edits'} left alone: {each.reason.removesuffix('.')}." for each in found.left]
     for each in found.conflicts:
         helps = f" To merge it: quorra review show {each.proposal}" if each.proposal else ""
         told.append(f"{each.copy} is a conflicted copy of {each.path}.{helps}")
     return told + [f"{each.path}:{each.line} links to {each.target}, which is gone." for each in found.dangling]
-
-
-def _what(paths: tuple[str, ...]) -> str:
-    return f"Direct edit of {paths[0]}" if len(paths) == 1 else f"Direct edit of {counted(len(paths), 'file')}"
