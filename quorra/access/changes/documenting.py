@@ -53,8 +53,8 @@ def make(
     texts = library.texts
     path = _path(library, draft, strict=origin.tool is not None)
     now = texts.held(path)
-    asked = (propose or origin.tool is not None) and not draft.path.endswith("/")
-    if now is not None and not expect and not asked:
+    asks = propose or origin.tool is not None
+    if now is not None and not expect and (not asks or draft.path.endswith("/")):
         return told(_taken(path, draft))
     if expect and (now is None or now[0] != expect):
         return told(Stale(path, f"{path} is {'gone' if now is None else 'not what it was when it was read'}."))
@@ -65,7 +65,7 @@ def make(
         lines = (text or "").rstrip("\r\n").count("\n") + 1
         return Composed(note, "", propose, note.text.rstrip("\r\n").count("\n") + 1 - lines)
     note = compose.revised(parse.note(path, now[1]), fields, text, day)
-    return Composed(note, now[0], propose or origin.tool is not None, 0)
+    return Composed(note, now[0], asks, 0)
 
 
 def carry(library: Library, made: Composed | Written, origin: Origin) -> Written:
