@@ -17,13 +17,19 @@ def whose(settings: Settings, paths: Iterable[str]) -> dict[str, Hand]:
 
 
 def _one(settings: Settings, path: str, uid: int | None) -> Hand:
-    """Tells whose an edit of a file is that belongs to the user ``uid``, None where nobody knows."""
+    """Tells whose an edit of a file is that belongs to the user ``uid``, None where nobody knows.
+
+    What nobody knows is the owner's where nobody else is told of in the settings.
+    """
     file = settings.public(path) or path
     told = None if uid is None else settings.authors.get(uid)
     if told is not None:
         return _hand(settings, _principal(told.principal), file, told.name, told.email)
     place = domain(file)
     if not place.startswith(MEMBER):
+        only = next(iter(settings.authors.values())) if len(settings.authors) == 1 else None
+        if uid is None and only and only.principal == OWNER:
+            return _hand(settings, OWNER, file, only.name, only.email)
         return Hand(UNKNOWN, (UNKNOWN, f"{UNKNOWN}@localhost"), file)
     known = next((each for each in settings.authors.values() if _principal(each.principal) == place), None)
     return _hand(settings, place, file, *((known.name, known.email) if known else ("", "")))

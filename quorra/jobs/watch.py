@@ -84,13 +84,14 @@ class Watcher:
         self._stopping.set()
         self._wake.set()
 
-    def run(self) -> None:
-        """Watches until it is stopped; raises Watched and Unwatched."""
+    def run(self, ready: Callable[[], None] = lambda: None) -> None:
+        """Watches until it is stopped, and calls ``ready`` once it does; raises Watched and Unwatched."""
         told = self.home.settings
         roots = [told.home / root for root in (told.vault_root, FACTS)]
         with alone(self.home):
             hints = Hints(roots, self._wake.set)
             try:
+                ready()
                 self._renew(hints)
                 self._follow(hints)
             finally:

@@ -59,7 +59,10 @@ def test_it_tells_what_it_takes_in_and_ends_when_asked(place: Watched):
     assert running.said("Direct edit of home/heating.md by")
     second = Process(place)
     assert second.process.wait(SECONDS) == 3
-    assert second.said("watches")
+    assert second.said("Another Quorra process watches")
+    assert running.said("Edits outside members' folders will be by unknown.")
+    assert not second.said("Quorra watches")
+    assert not second.said("unknown")
     assert running.end() == 0
     assert json.loads(running.process.stdout.read()) == {"commits": 1, "files": 2, "conflicts": 0}  # type: ignore[union-attr]
     assert Process(place).end(signal.SIGKILL) == -signal.SIGKILL

@@ -1,6 +1,7 @@
 """The verb that takes in hand edits as they happen: watch."""
 
 import signal
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from quorra.jobs.watch import Watcher
 
 _LOOK = 0.2
+_NOBODY = (
+    "Edits outside members' folders will be by unknown. If the files here are yours alone, put into quorra.toml: "
+    '[authors.{uid}] and, below it, principal = "owner".'
+)
 
 
 @click.command()
@@ -47,18 +52,22 @@ def _always(call: Call, home: "Home") -> Result:
         for line in lines(found):
             call.say(line)
 
-    call.say(f"Quorra watches {home.settings.home}. End it with Ctrl-C.")
-    _run(Watcher(home, tell, call.say))
+    def ready() -> None:
+        call.say(f"Quorra watches {home.settings.home}. End it with Ctrl-C.")
+        if not home.settings.authors:
+            call.say(_NOBODY.format(uid=home.settings.home.stat().st_uid))
+
+    _run(Watcher(home, tell, call.say), ready)
     return Result(totals, "")
 
 
-def _run(watcher: "Watcher") -> None:
+def _run(watcher: "Watcher", ready: Callable[[], None]) -> None:
     """Watches beside this thread, which only hears signals: it could not wake itself up from one."""
     asked: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: asked.append(number))
     with ThreadPoolExecutor(1, "quorra-watch") as pool:
-        running = pool.submit(watcher.run)
+        running = pool.submit(watcher.run, ready)
         while not running.done():
             wait([running], _LOOK)
             if asked:
