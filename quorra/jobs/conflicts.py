@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from quorra.access import hands
 from quorra.access.changes import merging
@@ -38,7 +39,7 @@ class Conflicts:
         return sorted(path for path in copies if self._key(path, snapshot) not in self._known)
 
     def meet(self, paths: Sequence[str], copies: Mapping[str, Copy], snapshot: Snapshot) -> tuple[Conflict, ...]:
-        """Tells of some copies, each with the merge that waits for it; drops the merges of copies that are gone."""
+        """Tells of some copies, each with the merge that waits for it; drops the merges of what is gone."""
         self._known &= {self._key(path, snapshot) for path in copies}
         box = self.home.proposals.box
         for item in box.waiting():
@@ -53,12 +54,18 @@ class Conflicts:
         return path, snapshot.dirty.get(path) or ""
 
     def _stands(self, item: Item) -> bool:
-        copy = item.payload.get("copy")
-        return copy is None or self.home.texts.held(copy) is not None
+        copy, note = item.payload.get("copy"), item.payload["path"]
+        return copy is None or all(self.home.texts.held(name) is not None for name in (copy, note))
 
     def _drop(self, item: Item) -> None:
         if self.home.proposals.box.move(item.id, "draft_ready", "cancelled", self.home.ledger.clock()):
             self.home.ledger.withdraw(item.id)
+
+    def _based(self, payload: dict[str, Any], kept: Sequence[Item]) -> dict[str, Any]:
+        """Takes the common version from a former merge of the same text, for a note that has moved since."""
+        former = (item.payload for item in kept if item.payload["theirs"] == payload["theirs"] and item.payload["base"])
+        moved = (each for each in former if self.home.texts.held(each["path"]) is None)
+        return payload | {"base": next((each["base"] for each in moved), payload["base"])}
 
     def _one(self, path: str, copy: Copy, kept: Sequence[Item]) -> Conflict:
         """Parks the merge of a copy into its note, unless that was done for the same text before."""
@@ -67,7 +74,7 @@ class Conflicts:
         now = self.home.texts.now(path)
         if now is None or not is_note(note):
             return Conflict(note, name, None)
-        payload = merging.payload(self.home.texts, note, now[1], copy=name)
+        payload = self._based(merging.payload(self.home.texts, note, now[1], copy=name), kept)
         for item in (each for each in kept if each.payload.get("copy") == name):
             if item.payload["theirs"] == payload["theirs"] and item.state in _DECIDED:
                 return Conflict(note, name, item.id if item.state == "draft_ready" else None)

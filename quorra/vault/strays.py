@@ -1,5 +1,6 @@
 """What editors and sync clients leave beside notes: files in passing, and conflicted copies."""
 
+import posixpath
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -62,6 +63,16 @@ def original(path: str, there: Callable[[str], bool]) -> Copy | None:
     while found is not None and not there(found.of):
         found = copy(found.of)
     return found
+
+
+def renamed(path: str, of: str, to: str) -> str:
+    """Gives the name of a copy of the file ``of`` once that is called ``to``: the same mark in the new name."""
+    stem, ending = posixpath.splitext(of)
+    if not path.endswith(ending):
+        stem, ending = of, ""
+    mark = path[len(stem) : len(path) - len(ending)]
+    fresh, last = posixpath.splitext(to) if ending else (to, "")
+    return f"{fresh}{mark}{last}"
 
 
 def copies(paths: Iterable[str], there: Callable[[str], bool]) -> dict[str, Copy]:

@@ -12,6 +12,7 @@ from quorra.jobs.watch import Watched as WatchedAlready
 from quorra.jobs.watch import Watcher
 from quorra.ledger.change import Origin
 from quorra.settings import Author
+from quorra.vault.reorg.operation import Operation
 from tests.jobs.watched import QUIET, Watched
 
 BASE = "# Boiler\n\nPressure: 1.4 bar.\n\nServiced in May.\n\nFilter: size 2.\n"
@@ -64,7 +65,7 @@ def test_git_sees_nothing_of_the_watcher_in_a_clone(place: Watched):
 
 
 def test_what_is_gone_has_no_owner_but_what_moved_has(place: Watched):
-    told(place, {os.geteuid(): Author(principal="owner")})
+    told(place, {os.geteuid(): Author(principal="owner"), 4001: Author(principal="tom")})
     place.file("home/boiler.md").rename(place.file("home/heating.md"))
     place.file("home/a.md").unlink()
     place.file("members/tom/t.md").unlink()
@@ -75,6 +76,16 @@ def test_what_is_gone_has_no_owner_but_what_moved_has(place: Watched):
         "unknown": ["home/a.md"],
     }
     assert "rename" in place.git("log", "-3", "--summary", "-M", "--format=")
+
+
+def test_what_is_gone_is_the_owners_where_nobody_else_is_told_of(place: Watched):
+    told(place, {os.geteuid(): Author(principal="owner", name="Mira")})
+    place.file("home/a.md").unlink()
+    place.file("members/tom/t.md").unlink()
+    assert names(once(place)) == {"Mira": ["home/a.md"], "tom": ["members/tom/t.md"]}
+    told(place, {4001: Author(principal="tom")})
+    place.file("home/boiler.md").unlink()
+    assert names(once(place)) == {"unknown": ["home/boiler.md"]}
 
 
 def test_a_hand_edit_that_a_write_meets_is_in_the_name_of_its_author_too(place: Watched):
@@ -293,6 +304,38 @@ def test_the_merge_of_a_copy_goes_with_it_and_follows_its_folder(place: Watched)
     states = {item.id: item.state for item in place.home.proposals.box.every()}
     assert states == {first.proposal: "cancelled", second.proposal: "cancelled"}
     assert place.home.ledger.renderings() == {}
+
+
+def test_a_copy_moves_with_its_note_and_is_merged_there(place: Watched):
+    place.write(COPY, BASE.replace("size 2", "size 3"))
+    place.write("home/boiler.md", BASE.replace("1.4", "1.5"))
+    (first,) = once(place).conflicts
+    changes, now = place.home.changes, place.home.ledger.clock()
+    moved = changes.organize([Operation("rename", "home/boiler", "home/heating")], Origin("owner", "test", ""))
+    assert moved.outcome == "applied", moved
+    copy = COPY.replace("boiler", "heating")
+    assert not place.file(COPY).exists()
+    stale = place.home.proposals.approve(first.proposal or "", "owner", now)
+    assert (stale.outcome, stale.reason) == (
+        "stale",
+        f"home/boiler.md, of which {COPY} is a copy, is not there any more.",
+    )
+    assert not place.file("home/boiler.md").exists()
+    (second,) = once(place).conflicts
+    assert (second.path, second.copy) == ("home/heating.md", copy)
+    assert place.home.proposals.approve(second.proposal or "", "owner", now).outcome == "applied"
+    assert place.file("home/heating.md").read_text() == BASE.replace("1.4", "1.5").replace("size 2", "size 3")
+    assert not place.file(copy).exists()
+    assert not place.home.proposals.box.waiting()
+
+
+def test_the_merge_of_a_copy_goes_with_its_note(place: Watched):
+    place.write(COPY, "other\n")
+    (first,) = once(place).conflicts
+    place.file("home/boiler.md").unlink()
+    assert once(place).conflicts == ()
+    states = {item.id: item.state for item in place.home.proposals.box.every()}
+    assert states == {first.proposal: "cancelled"}
 
 
 def test_many_copies_at_once_are_all_met(place: Watched):

@@ -139,6 +139,41 @@ def test_what_can_not_be_is_refused_with_its_place(steps: list[dict[str, str]], 
     assert after == files
 
 
+COPY, AGAIN = "d/a (conflicted copy).md", "d/a (conflicted copy) (conflicted copy 2026-07-10).md"
+
+
+@pytest.mark.parametrize(
+    ("step", "to"),
+    [
+        (
+            move("d/a", "e/b"),
+            ["e/b (conflicted copy) (conflicted copy 2026-07-10).md", "e/b (conflicted copy).md", "e/b.md"],
+        ),
+        (
+            move("d", "e"),
+            ["e/a (conflicted copy) (conflicted copy 2026-07-10).md", "e/a (conflicted copy).md", "e/a.md"],
+        ),
+        (
+            {"op": "promote_to_folder", "src": "d/a"},
+            [f"d/a/overview (conflicted copy){end}.md" for end in (" (conflicted copy 2026-07-10)", "")]
+            + ["d/a/overview.md"],
+        ),
+    ],
+)
+def test_conflicted_copies_go_with_their_note(step: dict[str, str], to: list[str]):
+    _, after = done({"d/a.md": b"[[a]]", COPY: b"c", AGAIN: b"cc", "n.md": b"[[d/a]]"}, step)
+    assert sorted(after) == [*to, "n.md"]
+    assert after[to[1]] == b"c"
+
+
+def test_a_copy_that_can_not_go_with_its_note_keeps_it():
+    files = {"a.md": b"a", "a (conflicted copy).md": b"c", "b (conflicted copy).md": b"b"}
+    outcome, after = done(files, move("a", "b"))
+    assert isinstance(outcome, Refused)
+    assert outcome.code == "exists"
+    assert after == files
+
+
 def test_a_refusal_names_file_line_and_target():
     outcome, _ = done({"a.md": b"x\n\nsee [[gone]]", "gone.md": b""}, {"op": "delete", "src": "gone"})
     assert isinstance(outcome, Refused)

@@ -78,6 +78,15 @@ def test_a_copy_of_a_copy_belongs_to_what_is_there():
     assert notes([twice]) == [twice]
 
 
+@pytest.mark.parametrize(("of", "to"), [("home/boiler.md", "cellar/v1.2/heat.ing.md"), ("a.b/plan", "a.b/map")])
+@pytest.mark.parametrize("spelled", SPELLED.values())
+def test_a_renamed_copy_keeps_its_mark(of: str, to: str, spelled: str):
+    def copy(path: str) -> str:
+        return spelled.format(stem=path.removesuffix(".md"), ending=".md" * path.endswith(".md"))
+
+    assert strays.renamed(copy(of), of, to) == copy(to)
+
+
 def test_index_check_and_links_agree_on_what_a_copy_is(tmp_path: Path):
     name = "home/boiler (conflicted copy 2026-07-10 070952).md"
     place = Place(tmp_path, {"home/boiler.md": "# Boiler\n\nold walrus\n", "log.md": "[[boiler]]\n"})

@@ -6,7 +6,7 @@ from typing import Any
 
 from quorra.access.changes.writing import kept_bytes, kept_text
 from quorra.access.planned import Planned, Written, told
-from quorra.ledger.change import ChangeSet, Edit, Origin, Refused
+from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale
 from quorra.vault.library import Library
 from quorra.vault.texts import Texts
 
@@ -38,6 +38,10 @@ def plan(library: Library, kept: Mapping[str, Any], origin: Origin) -> Planned |
     texts = library.texts
     path = texts.settings.inside(kept["path"])
     now = texts.now(path)
+    if now is None and kept["copy"] is not None:
+        reason = f"{kept['path']}, of which {kept['copy']} is a copy, is not there any more."
+        helps = "Decline it; a copy that moved with its note is met again under its new name."
+        return replace(told(Stale(kept["path"], reason)), next=helps)
     theirs = kept_bytes(kept["theirs"])
     base = b"" if kept["base"] is None else kept_bytes(kept["base"])
     merged = theirs if now is None else texts.ledger.union(now[1], base, theirs)

@@ -4,10 +4,11 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quorra.ledger.change import Refused
 from quorra.ledger.snapshot import hidden
+from quorra.vault import strays
 from quorra.vault.links import fold
 from quorra.vault.reorg.operation import Operation
 from quorra.vault.texts import complete, is_note
@@ -59,10 +60,12 @@ def expand(operations: Sequence[Operation], files: Iterable[str], lies: Lies = l
     """
     files = list(files)
     try:
-        return _after(operations, _Tree(files, lies))
+        return _with_copies(_after(operations, _Tree(files, lies)), files)
     except _No as no:
+        if no.refused.code != "exists":
+            return no.refused
         try:
-            return _at_once(operations, _Tree(files, lies)) if no.refused.code == "exists" else no.refused
+            return _with_copies(_at_once(operations, _Tree(files, lies)), files)
         except _No:
             return no.refused
 
@@ -117,6 +120,23 @@ class _Tree:
         to = {first: path for path, first in self.first.items() if path != first}
         emptied = tuple(folder for folder in self.emptied if not self.inside[folder])
         return Moves(to, frozenset(self.gone), tuple(self.made), emptied)
+
+
+def _with_copies(moves: Moves, files: Sequence[str]) -> Moves:
+    """Takes the conflicted copies of what moves along, each under its mark; raises _No where something lies there."""
+    there = set(files)
+    staying = there - moves.to.keys() - moves.gone
+    copies = strays.copies(staying, there.__contains__)
+    to = dict(moves.to)
+    for path in sorted(copies, key=len):  # a copy of a copy after that
+        if copies[path].of in to:
+            to[path] = strays.renamed(path, copies[path].of, to[copies[path].of])
+    if len(to) > len(moves.to):
+        taken = {fold(path) for path in [*staying - to.keys(), *moves.to.values()]}
+        for path in to.keys() - moves.to.keys():
+            if fold(to[path]) in taken:
+                raise _No("exists", to[path], f"{path} goes with its note, and {to[path]} is there already.")
+    return replace(moves, to=to)
 
 
 def _after(operations: Sequence[Operation], tree: _Tree) -> Moves:
