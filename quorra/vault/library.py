@@ -24,9 +24,12 @@ class NoNote(QuorraError):
 
     code = "no_note"
 
-    def __init__(self, name: str, revision: str = "") -> None:
+    def __init__(self, name: str, revision: str = "", counted: str | None = None) -> None:
         at = f" at {revision}" if revision else ""
-        super().__init__(f"There is no note {name}{at}.", "Look for it with: quorra search")
+        helps = "Look for it with: quorra search"
+        if counted:
+            helps = f"Paths count from the vault: try {counted}, or look for it with: quorra search"
+        super().__init__(f"There is no note {name}{at}.", helps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +103,14 @@ class Library:
             return read
         path, mark, revision = name.rpartition("@")
         if not mark or not path:
-            raise NoNote(name)
+            raise self._none(name)
         return self._then(path, revision, view)
 
     def _then(self, name: str, revision: str, view: View) -> Read:
         """Reads a note as it was; only what lies in the view today, too, is shown of the past."""
         read = _read(past.at(self.texts, revision, view), name, view)
         if not read:
-            raise NoNote(name, revision)
+            raise self._none(name, revision)
         return read
 
     def log(self, name: str | None, limit: int, view: View) -> list[Entry]:
@@ -126,7 +129,7 @@ class Library:
             return [found]
         if view.whole and plain(name):
             return [name, complete(name)]
-        raise NoNote(name)
+        raise self._none(name)
 
     def _shown(self, touched: Iterable[str], view: View) -> bool:
         """Tells whether all that a commit touched may be seen; one that touched nothing may be about anything."""
@@ -220,10 +223,13 @@ class Library:
             if misses(link, path)
         )
 
+    def _none(self, name: str, revision: str = "") -> NoNote:
+        return NoNote(name, revision, self.texts.counted(name))
+
     def _one(self, name: str, places: dict[str, Place], view: View) -> str:
         found = _found(name, places, view)
         if not found:
-            raise NoNote(name)
+            raise self._none(name)
         return found
 
     def _texts(self, paths: Sequence[str], places: dict[str, Place]) -> Iterator[tuple[str, bytes]]:

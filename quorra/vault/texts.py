@@ -123,6 +123,13 @@ class Texts:
                     if entry.is_dir() or fold(entry.suffix) == ENDING:
                         yield f"{top}/{entry.name}{'/' if entry.is_dir() else ''}"
 
+    def counted(self, name: str) -> str | None:
+        """Gives a name as it counts from the vault, where it counts from the home; None where it does not."""
+        root = self.settings.vault_root
+        if not root or not name.startswith(f"{root}/") or self.lies(root) is not None:
+            return None
+        return name.removeprefix(f"{root}/")
+
     def lies(self, folder: str) -> list[str] | None:
         """Names what lies in a folder of the vault on disk, hidden or not; None where there is no such folder."""
         place = f"{self.settings.home}/{self.settings.inside(folder)}"

@@ -168,6 +168,32 @@ def test_an_edit_of_one_line_is_a_change_of_one_line(home: Path):
     assert git(home, "show", "--numstat", "--format=").split() == ["2", "1", "vault/odd.md"]  # and a line ``updated``
 
 
+def test_a_path_that_counts_from_the_home_is_told_how_it_counts(home: Path):
+    said = quorra("note", "vault/garden/z", at=home, text="# Z\n")
+    assert (said.code, said.fields["error"]["code"]) == (1, "bad_name")
+    assert "paths count from the vault" in said.fields["error"]["message"]
+    assert said.fields["error"]["next"] == "Write it as garden/z.md"
+    assert quorra("note", "vault/", "--title", "Z", at=home, text="z\n").fields["error"]["next"] == "Write it as z.md"
+    assert not (home / "vault/vault").exists()
+    for words in (
+        ("read", "vault/odd.md"),
+        ("links", "vault/odd.md"),
+        ("check", "vault/odd.md"),
+        ("log", "vault/odd.md"),
+    ):
+        said = quorra(*words, at=home)
+        assert (said.code, said.fields["error"]["code"]) == (1, "no_note")
+        assert "try odd.md" in said.fields["error"]["next"]
+    assert "try" not in quorra("read", "none", at=home).fields["error"]["next"]
+
+
+def test_a_folder_in_the_vault_may_be_called_as_the_vault_is(tmp_path: Path):
+    (tmp_path / "vault/vault").mkdir(parents=True)
+    (tmp_path / "vault/vault/key.md").write_text("k\n")
+    assert quorra("init", str(tmp_path), "--empty").code == 0
+    assert quorra("note", "vault/lock", at=tmp_path, text="l\n").fields["path"] == "vault/lock.md"
+
+
 def test_the_next_search_finds_what_was_written_and_moved(home: Path):
     for number in range(2):
         quorra("note", "found/", "--title", f"Zither {number}", at=home, text=f"The harp{number} is in tune.\n")

@@ -97,6 +97,9 @@ def named(texts: Texts, name: str, within: str = "") -> str:
     why = _unfit(name) or _odd(texts, path)
     if why:
         raise BadName(name, why)
+    counted = texts.counted(path)
+    if counted:
+        raise BadName(name, "paths count from the vault", f"Write it as {counted}")
     found = _led(texts, path)
     limit = _led(texts, within) if within else ""
     if found is None or limit is None or (limit and not found.startswith(f"{limit}/")):
