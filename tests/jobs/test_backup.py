@@ -24,6 +24,7 @@ from quorra import settings
 from quorra.home import Home
 from quorra.jobs.backup import archive, make
 from quorra.jobs.backup.archive import Damaged, Newer, Writer
+from quorra.jobs.backup.beside import sweep
 from quorra.jobs.backup.restore import Unfit, restore
 from quorra.ledger.change import Origin
 from quorra.state.database import StateError
@@ -406,6 +407,13 @@ def test_a_backup_goes_only_where_nothing_is_lost(house: Path, kept: Path, tmp_p
     made(house, kept, replace=True)
     assert hashlib.sha256(kept.read_bytes()).digest() != hashlib.sha256(before).digest()
     assert sorted(os.listdir(tmp_path)) == ["house", "kept.tar"]
+
+
+def test_what_was_killed_while_it_was_cleared_is_swept(tmp_path: Path):
+    left = tmp_path / ".back.x.part"
+    (left / "home").mkdir(parents=True)
+    sweep(tmp_path, "back")
+    assert not left.exists()
 
 
 def test_of_many_who_restore_at_once_one_does(kept: Path, tmp_path: Path):

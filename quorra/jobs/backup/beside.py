@@ -36,6 +36,10 @@ def sweep(folder: Path, name: str) -> None:
     for place in folder.glob(f".{glob.escape(name)}.*.part"):
         with suppress(OSError):
             os.rmdir(place)
+        with suppress(OSError):
+            # The lock is made first, so that what lies there without one was left while it was cleared.
+            if set(os.listdir(place)) - {LOCK} and not (place / LOCK).exists():
+                shutil.rmtree(place, ignore_errors=True)
         with suppress(OSError), open(place / LOCK, "r+b") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(place, ignore_errors=True)
