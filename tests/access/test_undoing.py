@@ -72,6 +72,7 @@ def test_a_folder_that_is_used_stays(home: Home):
     assert tree(home) == {"attic/", "attic/note.md"}
     again = undo(home, done.commit or "")
     assert (again.outcome, again.reason) == ("stale", "vault/attic is not empty any more.")
+    assert again.next == "Move what it holds elsewhere, then undo again."
 
 
 def test_a_folder_that_is_there_is_not_made_again(home: Home):

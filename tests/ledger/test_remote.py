@@ -60,7 +60,7 @@ def test_an_empty_remote_gives_nothing_and_takes_the_branch(home: Path, hub: Pat
     assert ledger.remotes.fetch(ORIGIN) is None
     assert ledger.remotes.push(ORIGIN) == Applied(head(home))
     assert head(hub, "main") == head(home) == head(home, "origin/main")
-    assert ledger.remotes.push(ORIGIN) == Applied(head(home))
+    assert ledger.remotes.push(ORIGIN) is None, "there is nothing to send"
     assert ledger.remotes.fetch(ORIGIN) == head(home)
     assert git(hub, "for-each-ref", "--format=%(refname)") == "refs/heads/main\n"
     sound(home)
@@ -144,7 +144,7 @@ def test_what_the_sentence_advises_deals_with_it(home: Path, hub: Path, words: t
     refusal(ledger.remotes.fetch(ORIGIN))
     git(home, *words, new, *([old] if words[0] == "rebase" else []))
     assert ledger.remotes.fetch(ORIGIN) == new
-    assert isinstance(ledger.remotes.push(ORIGIN), Applied)
+    assert not isinstance(ledger.remotes.push(ORIGIN), Refused)
 
 
 def test_a_remote_that_was_taken_back_is_not_given_it_again(home: Path, hub: Path):
@@ -194,6 +194,7 @@ def test_a_remote_that_is_away_is_told_of_without_its_password(home: Path, url: 
     for done in (opened(home).remotes.fetch(ORIGIN), opened(home).remotes.push(ORIGIN)):
         code, said = refusal(done)
         assert (code, "geheim" in said, "mira" in said) == ("remote_away", False, False)
+        assert url[0] != "/" or "repository. Could not read from remote repository. " in said
 
 
 def test_a_full_disk_here_is_not_the_remotes_fault(small: Path, hub: Path, tmp_path: Path):

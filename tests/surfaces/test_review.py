@@ -1,5 +1,6 @@
 """What a proposal would do, as a person sees it before saying yes."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -131,3 +132,22 @@ def test_ended_ones_are_listed_when_asked(home: Path):
         (not_done, "declined", "too soon"),
     ]
     assert "owner: Promote house/shed (declined)\n          too soon\n" in told(home, "list", "--all")
+
+
+def test_what_ended_says_what_became_of_it_and_when(home: Path):
+    def told(*words: str) -> list[str]:
+        command = [sys.executable, "-m", "quorra", "review", *words]
+        return subprocess.run(command, cwd=home, capture_output=True, text=True, check=False).stdout.splitlines()
+
+    assert told("list") == ["Nothing waits."]
+    done, other = (
+        quorra("note", name, "--propose", at=home, text=f"# {name}\n").fields["proposal"] for name in ("attic", "loft")
+    )
+    assert told("show", done)[0] == f"{done} (waits): Add attic.md"
+    commit = quorra("review", "approve", done, at=home).fields["commit"]
+    shown = told("show", done)
+    assert shown[0] == f"{done} (applied): Add attic.md"
+    assert re.fullmatch(rf"  It was applied on \d{{4}}-\d\d-\d\d at \d\d:\d\d as {commit}\.", shown[2])
+    assert told("decline", other, "--reason", "no room") == ["declined: no room"]
+    assert told("show", other)[2].endswith(": no room.")
+    assert len(told("show", other)) == 3

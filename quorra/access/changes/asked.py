@@ -81,7 +81,12 @@ class Changes:
         if refused := gate.barred(origin.principal):
             return told(refused)
         target = self.ledger.remotes.chosen()
-        return told(target if isinstance(target, Refused) else self.ledger.remotes.push(target))
+        if isinstance(target, Refused):
+            return told(target)
+        sent = self.ledger.remotes.push(target)
+        if sent is None:
+            return Written("applied", commit=self.ledger.head(), reason=f"{target} is up to date.")
+        return told(sent)
 
     def _parked(self, kind: str, payload: Mapping[str, Any], origin: Origin) -> Written:
         return self._inbox().park(kind, payload, origin, self.ledger.clock())

@@ -10,6 +10,8 @@ from quorra.access.planned import Planned, Written, told
 from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale
 from quorra.vault.texts import Texts
 
+LATER = "Undo the later commit first, which quorra log names, or change the lines by hand."
+
 
 def plan(texts: Texts, revision: str, origin: Origin) -> Planned | Written:
     """Plans the opposite of a commit; stale where what it wrote has changed since, line by line.
@@ -31,13 +33,13 @@ def plan(texts: Texts, revision: str, origin: Origin) -> Planned | Written:
     for path in sorted(after):
         edit = _opposite(texts, path, before[path], after[path])
         if isinstance(edit, Stale):
-            return told(edit)
+            return replace(told(edit), next=LATER)
         edits += [edit] if edit else []
     made, gone = ledger.folders(commit)
     emptied = _hollow(ledger.root, made, {edit.path for edit in edits if edit.content is None})
     missing = ledger.missing(gone)
     if not edits and not emptied and not missing:
-        return told(_nothing(commit, [folder for folder in made if folder not in ledger.missing(made)]))
+        return _nothing(commit, [folder for folder in made if folder not in ledger.missing(made)])
     subject = f"Undo {commit[:10]}: {ledger.subject(commit)}"
     origin = replace(origin, reason=origin.reason or subject)
     return Planned(ChangeSet(tuple(edits), subject, origin, tuple(missing), emptied))
@@ -57,11 +59,12 @@ def _hollow(root: Path, folders: Iterable[str], leaving: set[str]) -> tuple[str,
     return tuple(folder for folder in sorted(made, reverse=True) if (root / folder).is_dir() and empties(folder))
 
 
-def _nothing(commit: str, full: list[str]) -> Refused | Stale:
+def _nothing(commit: str, full: list[str]) -> Written:
     if full:
-        return Stale(full[-1], f"{full[-1]} is not empty any more.")
+        stale = told(Stale(full[-1], f"{full[-1]} is not empty any more."))
+        return replace(stale, next="Move what it holds elsewhere, then undo again.")
     reason = f"There is nothing of {commit[:10]} left to undo."
-    return Refused("nothing", reason, None, "See what was changed since with: quorra log")
+    return told(Refused("nothing", reason, None, "See what was changed since with: quorra log"))
 
 
 def _opposite(texts: Texts, path: str, before: str | None, after: str | None) -> Edit | Stale | None:

@@ -74,9 +74,14 @@ def _aside() -> IO[bytes]:
 
 
 def sentence(stderr: bytes, words: Sequence[str]) -> str:
-    """Makes git's complaint one sentence."""
-    text = " ".join(stderr.decode("utf-8", "replace").split())
-    return text or f"git {words[0]} failed without a word."
+    """Makes git's complaint a sentence or some."""
+    return together(stderr.decode("utf-8", "replace").splitlines()) or f"git {words[0]} failed without a word."
+
+
+def together(lines: Iterable[str]) -> str:
+    """Puts lines behind each other as sentences, each with a stop."""
+    plain = (" ".join(line.split()) for line in lines)
+    return " ".join(line if line.endswith((".", "!", "?", ":", ";", ",")) else f"{line}." for line in plain if line)
 
 
 class Pipe:

@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 
 from quorra.ledger.change import Applied, Outcome, Refused
 from quorra.ledger.plumbing.disk import Blocked
-from quorra.ledger.plumbing.process import GitFailed
+from quorra.ledger.plumbing.process import GitFailed, together
 from quorra.ledger.plumbing.repository import Repository
 from quorra.ledger.refusal import guarded
 
@@ -93,12 +93,13 @@ class Remotes:
         """
         return guarded(lambda: self._fetch(source))
 
-    def push(self, target: Remote) -> Outcome:
-        """Sends the branch to a remote if that only adds to what is there."""
+    def push(self, target: Remote) -> Outcome | None:
+        """Sends the branch to a remote if that only adds to what is there; None where it is there already."""
         head = self.repo.head()
         if head is None:
             return Refused("empty", "There is no commit yet.")
-        return guarded(lambda: self._push(target, head)) or Applied(head)
+        sent = guarded(lambda: self._push(target, head))
+        return sent if isinstance(sent, Refused) else Applied(head) if sent else None
 
     def _chosen(self) -> Remote:
         branch = self.repo.settled().removeprefix("refs/heads/")
@@ -127,7 +128,7 @@ class Remotes:
         self._note(source, tip)
         return tip
 
-    def _push(self, target: Remote, head: str) -> None:
+    def _push(self, target: Remote, head: str) -> bool:
         tip = self._tip(target)
         known = tip is None or self._commit(tip) is not None
         if tip is not None and known:
@@ -135,14 +136,19 @@ class Remotes:
         ahead = f"{target} has commits that are not here."
         if tip is not None and not (known and self.repo.inside(tip, head)):
             raise Blocked("remote_ahead", "", ahead)
+        if tip != head:
+            self._send(target, head, ahead)
+        with suppress(GitFailed):
+            # It is there, whatever hinders noting so here.
+            self._note(target, head)
+        return tip != head
+
+    def _send(self, target: Remote, head: str, ahead: str) -> None:
         code, said = self._run(*PUSH, "--", target.name, f"{head}:refs/heads/{target.branch}")
         if "[rejected]" in said:
             raise Blocked("remote_ahead", "", ahead)
         if code:
             raise _away(target, said)
-        with suppress(GitFailed):
-            # It is there, whatever hinders noting so here.
-            self._note(target, head)
 
     def _tip(self, remote: Remote) -> str | None:
         ref = f"refs/heads/{remote.branch}"
@@ -226,9 +232,8 @@ def _away(remote: Remote, said: str) -> Blocked:
 
 def _clean(said: str) -> str:
     """Makes git's complaint one sentence without the passwords that an address may hold."""
-    lines = [PREFIX.sub("", line).strip() for line in said.splitlines() if not NOISE.match(line)]
-    text = SECRET.sub("…", " ".join(line for line in lines if line)) or "git says no more"
-    return text if text.endswith(".") else f"{text}."
+    lines = [PREFIX.sub("", line) for line in said.splitlines() if not NOISE.match(line)]
+    return SECRET.sub("…", together(lines)) or "git says no more."
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -14,7 +14,7 @@ SHOWN = 10
 def written(done: "Written") -> Result:
     """Gives the fields and the text of a write, with its gravest issues, and the exit code."""
     told = " ".join(part for part in (done.reason, done.next) if part)
-    name = done.commit or done.proposal
+    name = done.commit or (done.proposal if done.outcome != "declined" else None)
     lines = [f"{done.outcome}: {told}" if told else f"{done.outcome} as {name}" if name else done.outcome]
     if done.planned:
         lines += [f"  {old} -> {new}" for old, new in done.planned.moved]

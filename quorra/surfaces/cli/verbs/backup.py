@@ -37,7 +37,7 @@ def restore(call: Call, file: str) -> Result:
     where = Path(abspath(call.home or Path.cwd()))
     done = back.restore(Path(abspath(file)), where)
     lines = [
-        f"{done.home} is the home again that was kept, with {counted(done.files, 'file')} and its history.",
+        f"{done.home} holds the home as it was kept: {counted(done.files, 'file')} and its history.",
         f"Ask it something: cd {quote(str(done.home))} && quorra ask 'your question'",
     ]
     fields = {"home": str(done.home), "commit": done.commit, "files": done.files, "bytes": done.bytes}

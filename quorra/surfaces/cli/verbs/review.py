@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from quorra.state.inbox import Item
 
 LINKS, DIFF = 12, 200
+STATES: Mapping[str, str] = {
+    "draft_ready": "waits",
+    "approved": "is being applied",
+    "failed": "is being applied",
+    "applied": "applied",
+    "declined": "declined",
+    "cancelled": "dropped",
+    "expired": "expired",
+}
 
 
 @click.group(cls=click.RichGroup)
@@ -34,13 +43,14 @@ def every(call: Call, ended: bool) -> Result:
         box = home.proposals.box
         items = box.every() if ended else box.waiting()
     lines = [line for item in items for line in _listed(item)]
-    lines.append(f"{counted(len(items), 'proposal')}. Look at one with: quorra review show ID")
+    shows = "Look at one with: quorra review show ID"
+    lines.append(f"{counted(len(items), 'proposal')}. {shows}" if items else "Nothing waits.")
     return Result({"items": [fields.item(item) for item in items]}, "\n".join(lines))
 
 
 def _listed(item: "Item") -> Iterator[str]:
     """Gives one line, and a second for what became of it: its commit, or why it was not done."""
-    state = "" if item.state == "draft_ready" else f" ({item.state})"
+    state = "" if item.state == "draft_ready" else f" ({STATES[item.state]})"
     yield f"{item.id}  {item.created[:16].replace('T', ' ')}  {item.principal}: {item.title}{state}"
     if item.result:
         tried = "last try: " if item.state == "draft_ready" else ""
@@ -97,9 +107,11 @@ def undo(call: Call, commit: str, message: str | None) -> Result:
 def _told(shown: "Shown", told: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
     """Tells what it is, the tree before and after, whose links change, and the changed lines."""
     item = shown.item
-    yield f"{item.id} ({item.state}): {item.title}"
+    yield f"{item.id} ({STATES[item.state]}): {item.title}"
     yield f"  by {item.principal} through {item.surface}: {item.reason}"
-    if shown.reason:
+    if item.state != "draft_ready":
+        yield f"  {_became(item)}"
+    elif shown.reason:
         yield f"  It can't be done now: {shown.reason}"
     if "tree" in told:
         before, after = told["tree"]["before"], told["tree"]["after"]
@@ -112,6 +124,16 @@ def _told(shown: "Shown", told: Mapping[str, Any], names: Collection[str]) -> It
     if told["diff"]:
         lines = told["diff"].rstrip("\n").split("\n")
         yield from ("", *_cut(lines, DIFF, f"lines; all of them: git diff {shown.rendering}^ {shown.rendering}"))
+
+
+def _became(item: "Item") -> str:
+    """Says what became of an item that waits no more, and when."""
+    if item.state in ("approved", "failed"):
+        return "It is being applied just now."
+    told = f"It was {STATES[item.state]} on {item.changed[:16].replace('T', ' at ')}"
+    if item.state == "applied":
+        return f"{told} as {item.result}."
+    return f"{told}: {item.result.rstrip('.')}." if item.result else f"{told}."
 
 
 def _cut(lines: Sequence[str], most: int, what: str) -> Sequence[str]:
