@@ -9,6 +9,7 @@ from quorra.ledger.history import UnknownRevision
 from quorra.vault.texts import Place, Texts
 
 _MARKS = re.compile(rb"^[\s>*+-]+(?:\[.\]\s*)?")
+_SEARCHES = re.compile(r"^:/|\^\{/")
 _TELLS_NOTHING = re.compile(rb"#{1,6}\s|(?:created|updated|date|tags|type|status)\s*:|[\W_]*$")
 
 
@@ -48,6 +49,9 @@ def at(texts: Texts, revision: str, view: View) -> Then:
     its very text still lies in the view, or every line that tells something does, or it stayed at its path all the
     time and no line that it lost is found outside the view now.
     """
+    if not view.whole and _SEARCHES.search(revision):
+        # It would tell which words stand in messages of commits that nobody shows them.
+        raise UnknownRevision(revision)
     commit = texts.ledger.resolve(revision)
     then = Then(texts, commit)
     if view.whole:

@@ -131,6 +131,14 @@ def test_a_proposal_or_another_branch_is_the_owners_alone(home: Home):
     assert past.at(home.texts, "other", TOM).commit
 
 
+def test_only_the_owner_names_a_revision_by_what_its_message_says(home: Home):
+    word = git(home.root, "log", "-1", "--format=%s").split()[0]
+    for revision in (f":/{word}", f"HEAD^{{/{word}}}"):
+        assert past.at(home.texts, revision, Window()).commit
+        with pytest.raises(UnknownRevision):
+            past.at(home.texts, revision, TOM)
+
+
 def test_a_revision_that_is_none(home: Home):
     for revision in ("", "never", "HEAD~9", "then\n", "--all"):
         with pytest.raises(UnknownRevision):
