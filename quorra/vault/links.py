@@ -21,6 +21,7 @@ SELF: Final = "SELF"
 _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+:|//)")
 _ATTRIBUTE = re.compile(r"(?<![\w-])(?:src|href)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
 _WIKILINK = re.compile(r"!?\[\[([^\]]*)\]\]")
+_EMBED = re.compile(r"!\[\[[^\]|]*(?:\|\s*\d+(?:x\d+)?\s*)?\]\]|!\[([^\]\n]*)\]\((?:[^()\n]*/)?\1\)")
 WIKI = ("wiki", "embed", "frontmatter", "entity")
 OPENINGS = ("index", "readme", "overview", "_index")
 
@@ -62,8 +63,11 @@ def wikilink(inner: str) -> tuple[str, str, str, int, int]:
 
 
 def shown(text: str) -> str:
-    """Gives a text with its wikilinks as a reader sees them, the heading left out where a note is named."""
-    return _WIKILINK.sub(_seen, text)
+    """Gives a text with its wikilinks as a reader sees them, the heading left out where a note is named.
+
+    Of an embed only what it says in words is kept: its file's name or size is none.
+    """
+    return _WIKILINK.sub(_seen, _EMBED.sub("", text))
 
 
 def _seen(found: re.Match[str]) -> str:

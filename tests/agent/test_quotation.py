@@ -158,3 +158,28 @@ def test_what_a_thing_is_called_to_be_answers_alone(question, embedder):
     hits = [hit(f"{at}.md", "Oriel", text) for at, text in enumerate(texts)]
     given = answer(question, search=lambda _: found(hits), chat=Scripted("quotation"), embedder=embedder, prompts=None)
     assert given.answer == f"{texts[0]} [1]"
+
+
+def told(text):
+    one = hit("a.md", "A", text)
+    return [shown.piece(each, one, lead=False, code=False).text for each in sources([one])]
+
+
+def test_markers_of_a_merge_are_no_text():
+    text = "<<<<<<< HEAD\nThe tent is white.\n||||||| base\nIt was red.\n=======\nIt is orange.\n>>>>>>> origin/main\n"
+    assert told(text) == ["The tent is white.", "It was red.", "It is orange."]
+    assert told("Run this:\n\n```\n<<<<<<< HEAD\n```\n")[0] == "Run this: `<<<<<<< HEAD`"
+
+
+def test_comments_are_not_said():
+    text = (
+        "The tent %%or so%% is white. It is dry.%% Or\n\nnot. %%\n\n%%\nA block.\n%%\n\nUse `%%x%%` <!-- no --> here."
+    )
+    assert told(text) == ["The tent is white.", "It is dry.", "Use `%%x%%` here."]
+
+
+@pytest.mark.parametrize(
+    "embed", ["![[photo.png]]", "![](a/photo.png)", "![photo.png](a/photo.png)", "![[photo.png|300]]"]
+)
+def test_the_file_of_an_embed_is_not_said(embed):
+    assert told(f"Today Mira planted 12 tulips. {embed}") == ["Today Mira planted 12 tulips."]

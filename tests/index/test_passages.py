@@ -157,3 +157,18 @@ def test_asked_words(question: str, words: tuple[str, ...]):
 def test_what_words_cut_into_pairs_counts_as_wide(wide: str):
     assert passages.size(wide) == 4
     assert terms.extras(wide * 2) == [wide, wide, wide * 2]
+
+
+def test_what_a_reader_does_not_see_is_not_searched():
+    found = cut("# Tent\n\nIt is white.%% A secret\n\n# Riddle\n\nof mine. %% It is dry.\n\n`%%` and `%%` are signs.\n")
+    (only,) = found.passages
+    assert only.words.startswith("Tent\nIt is white.")
+    assert "It is dry." in embedded(found)
+    assert "%% and %% are signs." in embedded(found)
+    assert not any(word in found.whole for word in ("secret", "Riddle", "mine"))
+
+
+def test_markers_of_a_merge_are_neither_words_nor_headings():
+    text = "Title\n=======\n\n<<<<<<< HEAD\nIt is white.\n=======\nIt is orange.\n>>>>>>> origin/main\n"
+    (only,) = cut(text).passages
+    assert (only.heading, only.words[: only.embeds]) == ("Title", "Title\nIt is white.\nIt is orange.")

@@ -8,6 +8,7 @@ from functools import cache
 from quorra.agent.reading.words import group
 from quorra.index.found import Hit
 from quorra.vault import links
+from quorra.vault.reading.seen import seen
 
 _OPENS = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]|#{1,6} |\||>")
 _CLOSES = re.compile(r"#{1,6} |\|")
@@ -127,16 +128,17 @@ def sources(hits: Sequence[Hit]) -> list[Source]:
 def _sources(index: int, hit: Hit) -> Iterator[Source]:
     about = f"{hit.title} | {hit.heading} | {_name(hit.path)}"
     before, above, back = "", 0, 0
+    shown = seen(hit.text)
     label, columns = "", list[str]()
-    for start, end in spans(hit.text):
+    for start, end in spans(shown):
         text = hit.text[start:end]
-        clean = plain(text)
+        clean = plain(shown[start:end])
         first = hit.lines[0] + hit.text.count("\n", 0, start)
         lines = (first, first + text.count("\n"))
         heading = text.startswith("#")
-        opens = not hit.text[hit.text.rfind("\n", 0, start) + 1 : start].strip(" \t-*+>[]xX.)0123456789")
-        columns = (columns or _cells(text)) if text.startswith("|") else []
-        told = _row(columns, text) if columns else clean
+        opens = not shown[shown.rfind("\n", 0, start) + 1 : start].strip(" \t-*+>[]xX.)0123456789")
+        columns = (columns or _cells(shown[start:end])) if text.startswith("|") else []
+        told = _row(columns, shown[start:end]) if columns else clean
         leans = bool(before) and bool(_PRONOUN.search(_FIRST.split(clean, maxsplit=1)[0]))
         yield Source(
             index, start, text, clean, lines, about if opens else about + label, told, before, above, leans, heading

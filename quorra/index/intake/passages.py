@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from quorra.index.intake import terms
 from quorra.vault.note import MONTHS, Block, Note
+from quorra.vault.reading.seen import seen
 
 RECIPE = "5"
 SIZE = 520
@@ -120,7 +121,7 @@ def _opens(note: Note, at: int) -> bool:
 
 
 def _split(note: Note, block: Block, terse: bool) -> Iterator[_Piece]:
-    source, at, line = note.text, block.span.start, block.lines[0]
+    source, at, line = seen(note.text), block.span.start, block.lines[0]
     chunks = list(_chunks(block.text))
     for chunk in chunks:
         end = block.span.end if chunk is chunks[-1] else _reach(source, at, block.span.end, chunk)

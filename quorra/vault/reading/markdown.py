@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from quorra.vault.links import uncommented
 from quorra.vault.note import Block, Heading, Link, Span
 from quorra.vault.reading.events import Links
+from quorra.vault.reading.seen import seen
 
 if TYPE_CHECKING:
     from pyromark.event import Range
@@ -21,10 +22,14 @@ _new = tuple.__new__
 
 
 def read(body: str, base: int, line: int) -> tuple[list[Heading], list[Block], list[Link]]:
-    """Reads a body; ``base`` and ``line`` are its first character and line in the whole note."""
-    reader = _Blocks(body, base, line)
+    """Reads a body; ``base`` and ``line`` are its first character and line in the whole note.
+
+    What a reader does not see is in no block, but the links in it are links.
+    """
+    shown = seen(body)
+    reader = _Blocks(shown, base, line)
     reader.run()
-    return reader.headings, reader.blocks, reader.links
+    return reader.headings, reader.blocks, reader.links if shown is body else links(body, base, line)
 
 
 def links(body: str, base: int, line: int) -> list[Link]:
