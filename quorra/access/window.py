@@ -24,7 +24,8 @@ class UnknownPrincipal(QuorraError):
         members = [name.removeprefix(MEMBER) for name in sorted(domains) if name.startswith(MEMBER)]
         super().__init__(
             f"This home knows nobody called {principal!r}.",
-            f"Known are: {', '.join([OWNER, *members])}. A member has a folder of that name under members/.",
+            f"Known are: {', '.join([OWNER, *members])}. "
+            "A member has a folder of that name under members/, or a page of it under facts/members/.",
         )
 
 

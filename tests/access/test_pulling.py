@@ -151,6 +151,8 @@ def test_removed_here_and_edited_there_comes_back_by_a_yes(home: Home, place: Pa
     (place / "vault/boiler.md").unlink()
     done = pull(home)
     assert not (place / "vault/boiler.md").exists()
+    assert (done.removed, pull(home).removed) == (("boiler.md",), ())
+    assert home.proposals.box.get(done.proposals[0]).title == "Bring back boiler.md"
     assert approve(home, done.proposals[0]) == "applied"
     assert note(place) == line(3, "theirs")
 

@@ -50,7 +50,7 @@ def plan(library: Library, kept: Mapping[str, Any], origin: Origin) -> Planned |
     if not edits:
         reason = f"{kept['path']} holds the other version already."
         return told(Refused("nothing", reason, kept["path"], "Decline it: there is nothing left to do."))
-    subject = f"Merge another version of {kept['path']}"
+    subject = f"{'Merge another version of' if now else 'Bring back' if base else 'Add'} {kept['path']}"
     return Planned(ChangeSet(tuple(edits), subject, replace(origin, reason=origin.reason or subject)))
 
 

@@ -29,7 +29,8 @@ class Pulled:
     """What became of a pull.
 
     ``done`` is its outcome, ``commits`` counts what came and ``files`` those it
-    changed here. ``proposals`` hold their version of what both sides changed;
+    changed here. ``proposals`` hold their version of what both sides changed,
+    ``removed`` names those of it that were removed here;
     ``kept`` are files of which they removed what was changed here, so that it stays.
     """
 
@@ -39,11 +40,12 @@ class Pulled:
     files: int = 0
     proposals: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class Pull:
-    """One pull on one home; ``parked`` and ``kept`` gather what became of clashes."""
+    """One pull on one home; ``parked``, ``kept`` and ``removed`` gather what became of clashes."""
 
     texts: Texts
     proposals: Proposals
@@ -51,6 +53,7 @@ class Pull:
     now: datetime
     parked: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
 
     def run(self) -> Pulled:
         """Fetches and joins; nothing here is changed where that can't be done whole."""
@@ -80,7 +83,8 @@ class Pull:
             done = self._barred(joint, source) or self._adopted(joint) or self._joined(joint, source)
             if not isinstance(done, Stale):
                 break
-        return Pulled(told(done), str(source), commits, files, tuple(self.parked), tuple(self.kept))
+        met = (tuple(each) for each in (self.parked, self.kept, self.removed))
+        return Pulled(told(done), str(source), commits, files, *met)
 
     def _public(self, path: str) -> str | None:
         return None if hidden(path) or passing(path) else self.texts.settings.public(path)
@@ -123,18 +127,18 @@ class Pull:
 
     def _joined(self, joint: Joint, source: Remote) -> Outcome:
         """Parks their side of what clashes, then joins; a crash in between leaves a proposal too many, not too few."""
-        self.parked.clear()
-        self.kept.clear()
+        for met in (self.parked, self.kept, self.removed):
+            met.clear()
         items = self.proposals.box.every() if joint.clashes else ()
         known = {item.payload.get("from"): item for item in items}
         for clash in joint.clashes:
-            mark = f"{joint.theirs}:{clash.path}"
+            mark, before = f"{joint.theirs}:{clash.path}", len(self.parked)
             if mark in known:
                 self.parked.extend([known[mark].id] if known[mark].state == "draft_ready" else [])
-                continue
-            refused = self._park(clash, mark, source)
-            if refused is not None:
+            elif refused := self._park(clash, mark, source):
                 return refused
+            if clash.ours is None and len(self.parked) > before:
+                self.removed.append(self._public(clash.path) or clash.path)
         return gate.merge(joint, f"Merge {source}", self.origin, self.texts)
 
     def _park(self, clash: Clash, mark: str, source: Remote) -> Refused | None:
@@ -149,7 +153,8 @@ class Pull:
         if any(map(binary, (ours, base, theirs))):
             name, base = self._beside(name, source), b""
         kept = {**merging.payload(self.texts, name, theirs, base=base), "from": mark}
-        reason = f"both sides changed it; this is how {source} has it"
+        met = "both sides changed it" if clash.ours else "it was removed here and edited there"
+        reason = f"{met}; this is how {source} has it"
         done = self.proposals.park("merge", kept, Origin("remote", "remote", reason), self.now)
         if done.proposal:
             self.parked.append(done.proposal)

@@ -51,8 +51,10 @@ def _came(done: "Pulled") -> list[str]:
     if not done.commits:
         return [f"  nothing new at {done.source}"]
     lines = [f"  {counted(done.commits, 'commit')} from {done.source}, {counted(done.files, 'file')} changed here"]
-    if done.proposals:
-        waits = counted(len(done.proposals), "version of theirs waits", "versions of theirs wait")
+    again = "you removed it, they edited it; approving brings it back: quorra review list"
+    lines += [f"  {path}: {again}" for path in done.removed]
+    if both := len(done.proposals) - len(done.removed):
+        waits = counted(both, "version of theirs waits", "versions of theirs wait")
         lines.append(f"  both sides changed the same lines; yours stand, and {waits}: quorra review list")
     lines += [f"  {path}: they removed what was changed here; it stays" for path in done.kept]
     return lines
