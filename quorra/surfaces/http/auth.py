@@ -17,7 +17,11 @@ class SignedOut(QuorraError):
     code = "signed_out"
 
     def __init__(self) -> None:
-        super().__init__("Sign in first.", "Open the link that quorra serve printed, or send an API key.")
+        super().__init__(
+            "Sign in first.",
+            "Open the newest link that quorra serve printed: each works once, and a restart prints another. "
+            "A program sends a key: quorra keys create",
+        )
 
 
 class TooManyTries(QuorraError):

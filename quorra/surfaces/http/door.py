@@ -73,7 +73,7 @@ class Door:
         except QuorraError as error:
             metrics.count("http_turned_away_total", reason=error.code)
             scope["state"]["outcome"] = error.code
-            await errors.reply(error)(scope, receive, send)
+            await errors.reply(error, ASGIConnection(scope))(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 

@@ -1,5 +1,6 @@
 """The service's one table of errors: the command line's JSON object, with a status."""
 
+import html
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from litestar import Request, Response
+from litestar import MediaType, Request, Response
 from litestar.connection import ASGIConnection
 from litestar.exceptions import HTTPException
 from litestar.handlers import BaseRouteHandler
@@ -116,18 +117,26 @@ def headers(number: int) -> dict[str, str]:
     return {"Retry-After": str(WAIT)} if number in _WAITING else {}
 
 
-def reply(error: QuorraError) -> ASGIResponse:
+def reply(error: QuorraError, visitor: ASGIConnection[Any, Any, Any, Any]) -> ASGIResponse:
     """Gives an error as an answer of its own, for where no route is in charge."""
     number = status(error.code)
+    if _reads(visitor):
+        return ASGIResponse(
+            body=_page(error).encode(), status_code=number, headers=headers(number), media_type=MediaType.HTML
+        )
     return ASGIResponse(body=encode_json(fields.error(error)), status_code=number, headers=headers(number))
 
 
-def known(request: Request[Any, Any, Any], error: QuorraError) -> Response[dict[str, Any]]:
+def known(request: Request[Any, Any, Any], error: QuorraError) -> Response[Any]:
     """Answers with an error that some room raised on purpose."""
+    if _reads(request):
+        request.scope["state"]["outcome"] = error.code
+        number = status(error.code)
+        return Response(_page(error), status_code=number, headers=headers(number), media_type=MediaType.HTML)
     return _answer(request, status(error.code), fields.error(error))
 
 
-def refused(request: Request[Any, Any, Any], error: HTTPException) -> Response[dict[str, Any]]:
+def refused(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
     """Answers with an error that the framework found in the request."""
     if error.status_code in _SENTENCES:
         code, message, after = _SENTENCES[error.status_code]
@@ -140,12 +149,12 @@ def refused(request: Request[Any, Any, Any], error: HTTPException) -> Response[d
     )
 
 
-def nested(request: Request[Any, Any, Any], _: RecursionError) -> Response[dict[str, Any]]:
+def nested(request: Request[Any, Any, Any], _: RecursionError) -> Response[Any]:
     """Answers for a body that no reader gets to the bottom of."""
     return known(request, BadInput("The body is nested too deeply.", "Its fields are listed at /schema."))
 
 
-def broken(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str, Any]]:
+def broken(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     """Answers for a fault of ours, and logs where it happened without a word of what was in hand."""
     fault(error)
     return known(request, Broken())
@@ -156,6 +165,16 @@ def fault(error: BaseException) -> None:
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames[-4:]]
     log.error("fault", kind=type(error).__name__, at=places)
+
+
+def _reads(visitor: ASGIConnection[Any, Any, Any, Any]) -> bool:
+    """Tells whether a person is looking, by what only a browser's own address line asks for."""
+    return "text/html" in visitor.headers.get("accept", "")
+
+
+def _page(error: QuorraError) -> str:
+    said = f"<p>{html.escape(error.message)}</p><p>{html.escape(error.next)}</p>"
+    return f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Quorra</title><h1>Quorra</h1>{said}</html>'
 
 
 def _answer(request: Request[Any, Any, Any], number: int, body: dict[str, Any]) -> Response[dict[str, Any]]:

@@ -61,6 +61,18 @@ def test_the_link_signs_a_browser_in_once_and_no_other_page_with_it(starts: Star
     assert service.stranger.get("/").status_code == 401
 
 
+@pytest.mark.parametrize("path", ["/", "/?token=used-up", "/elsewhere"])
+def test_a_browser_that_is_turned_away_reads_what_to_do(service: Service, path: str) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+    page = service.stranger.get(path, headers=browser)
+    assert (page.status_code, page.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert "newest link that quorra serve printed" in page.text
+    assert "<script" not in page.text
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    assert page.headers["www-authenticate"] == "Bearer"
+    assert service.stranger.get(path).json()["error"]["code"] == "signed_out"
+
+
 def test_a_revoked_key_is_a_stranger_at_once(service: Service) -> None:
     made = json.loads(quorra(service.home, "keys", "create", "lost phone", "--json").stdout)
     assert set(made["keys"][0]) == {"id", "name", "principal", "created", "revoked"}
