@@ -123,7 +123,8 @@ def _notices(folder: Path, notes: Path, roots: tuple[str, ...]) -> Iterator[str]
     if notes == folder:
         for name in sorted(OWN):
             if not name.startswith(".") and _notes(folder / name):
-                yield f"The folder {name} is Quorra's own here; the notes in it are not read as notes."
+                how = "read as facts" if name == FACTS else "not read as notes"
+                yield f"The folder {name} is Quorra's own here; the notes in it are {how}."
     links = sum(1 for path in notes.rglob("*") if path.is_symlink() and ".git" not in path.parts)
     if links:
         yield f"Symbolic links are not followed; what they lead to is not read ({links} here)."

@@ -385,11 +385,14 @@ def test_a_note_may_be_named_as_citations_and_links_name_it(home: Path, name: st
 def test_init_tells_of_links_it_does_not_follow_and_of_folders_that_are_its_own(tmp_path: Path):
     (tmp_path / "jobs").mkdir()
     (tmp_path / "jobs" / "wanted.md").write_text("# Wanted\n")
+    (tmp_path / "facts").mkdir()
+    (tmp_path / "facts" / "known.md").write_text("# Known\n")
     (tmp_path / "note.md").write_text("# Note\n")
     (tmp_path / "link.md").symlink_to("note.md")
     said = quorra("init", str(tmp_path), "--vault", ".")
     assert said.code == 0
-    assert "The folder jobs is Quorra's own here" in said.errors
+    assert "The folder jobs is Quorra's own here; the notes in it are not read as notes." in said.errors
+    assert "The folder facts is Quorra's own here; the notes in it are read as facts." in said.errors
     assert "Symbolic links are not followed" in said.errors
     assert quorra("read", "note", "--home", str(tmp_path)).code == 0
     assert quorra("read", "link", "--home", str(tmp_path)).code == 1
