@@ -33,7 +33,8 @@ def run(
     until = None if seconds is None else perf_counter() + seconds
     if manifest.embedder != embedder.name and manifest.shelves:
         manifest = _adopt(writer, embedder)
-    embedded = reused = 0
+    reused = 0
+    left = []
     for domain, shelf in sorted(manifest.shelves.items()):
         table = writer.tables.read(shelf)
         lacking = _lacking(table, shelf)
@@ -41,12 +42,16 @@ def run(
         if known:
             reused += sum(len(lacking[key]) for key in known)
             manifest = _add(writer, domain, embedder, known)
-        left = {key: rows[0] for key, rows in lacking.items() if key not in known}
-        for vectors in _batches(writer, embedder, table, left, until):
+        left.append((domain, table, {key: rows[0] for key, rows in lacking.items() if key not in known}))
+    embedded, whole = 0, manifest.pending
+    if whole and (until is None or perf_counter() < until):
+        progress(f"Embedding {whole} passage{'' if whole == 1 else 's'}…")
+    for domain, table, wanted in left:
+        for vectors in _batches(writer, embedder, table, wanted, until):
             embedded += len(vectors)
             manifest = _add(writer, domain, embedder, vectors)
-            if manifest.pending:
-                progress(f"{manifest.pending} passages to embed")
+            if 0 < manifest.pending < whole:
+                progress(f"{manifest.pending} of {whole} passages still to embed")
     return Done(_tidy(writer), embedded, reused)
 
 

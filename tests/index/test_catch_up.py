@@ -99,6 +99,26 @@ def test_what_is_pending_is_said_and_embedded_once(place: Place):
     assert (hits[0].ranks.words, hits[0].ranks.meaning) == (None, 1)
 
 
+def test_embedding_says_the_whole_first_and_then_what_is_left(place: Place):
+    said: list[str] = []
+    place.index.catch_up()
+    place.index.embed(progress=said.append)
+    assert said == [
+        "Embedding 4 passages…",
+        "2 of 4 passages still to embed",
+        "1 of 4 passages still to embed",
+    ]
+    place.write("household/cat.md", "The cat sleeps in the cellar.")
+    place.index.catch_up()
+    place.index.embed(progress=said.append)
+    place.index.embed(progress=said.append)
+    assert said[3:] == ["Embedding 1 passage…"]
+    place.write("household/cat.md", NOTES["household/cat.md"])
+    place.index.catch_up()
+    place.index.embed(progress=said.append)
+    assert said[4:] == []
+
+
 def test_a_problem_is_counted_and_its_text_is_found(place: Place):
     place.write("broken.md", "---\ntitle: [never closed\n---\nThe walrus is here.\n")
     assert place.index.catch_up().problems >= 1
