@@ -29,7 +29,7 @@ class Done:
 def run(
     writer: Writer, manifest: Manifest, embedder: Embedder, seconds: float | None, progress: Callable[[str], None]
 ) -> Done:
-    """Embeds pending passages, all of them or for about ``seconds``."""
+    """Embeds pending passages, all of them or for about ``seconds``; says so where they are more than one batch."""
     until = None if seconds is None else perf_counter() + seconds
     if manifest.embedder != embedder.name and manifest.shelves:
         manifest = _adopt(writer, embedder)
@@ -44,13 +44,14 @@ def run(
             manifest = _add(writer, domain, embedder, known)
         left.append((domain, table, {key: rows[0] for key, rows in lacking.items() if key not in known}))
     embedded, whole = 0, manifest.pending
-    if whole and (until is None or perf_counter() < until):
-        progress(f"Embedding {whole} passage{'' if whole == 1 else 's'}…")
+    long = whole > _TEXTS and (until is None or perf_counter() < until)
+    if long:
+        progress(f"Embedding {whole} passages…")
     for domain, table, wanted in left:
         for vectors in _batches(writer, embedder, table, wanted, until):
             embedded += len(vectors)
             manifest = _add(writer, domain, embedder, vectors)
-            if 0 < manifest.pending < whole:
+            if long and 0 < manifest.pending < whole:
                 progress(f"{manifest.pending} of {whole} passages still to embed")
     return Done(_tidy(writer), embedded, reused)
 
