@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from quorra.agent.reading.quantity import NUMERALS
 from quorra.agent.reading.reader import Reading, implied, known, read
-from quorra.agent.reading.sentences import Source, split
+from quorra.agent.reading.sentences import Source, plain, split
 from quorra.agent.reading.words import Word, content, empty, members, siblings, words
 from quorra.agent.verifiers import about
 from quorra.agent.verifiers.about import Question
@@ -94,7 +94,7 @@ def personal(question: str) -> bool:
 def person(question: str, source: Source) -> bool:
     """Tells whether a sentence holds a person or a name that the question does not name itself."""
     asked = frozenset(word.stem for word in words(question))
-    said = _CODE.sub("", source.text)
+    said = plain(_CODE.sub("", source.text))
     names = [word for word in content(said) if word.lower in read(said).names or (word.capital and not word.start)]
     return any(word.stem not in asked for word in names) or bool(_PERSON.search(source.plain))
 

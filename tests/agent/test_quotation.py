@@ -183,3 +183,16 @@ def test_comments_are_not_said():
 )
 def test_the_file_of_an_embed_is_not_said(embed):
     assert told(f"Today Mira planted 12 tulips. {embed}") == ["Today Mira planted 12 tulips."]
+
+
+def test_the_target_of_a_link_is_nobody(embedder):
+    texts = ["Tom repaired the roof.", "Roof repair and [costs](../Money/Costs.md) and [[Missing Note|missing note]]."]
+    hits = [hit(f"{at}.md", "Roof", text) for at, text in enumerate(texts)]
+    given = answer(
+        "Who repaired the roof?",
+        search=lambda _: found(hits),
+        chat=Scripted("quotation"),
+        embedder=embedder,
+        prompts=None,
+    )
+    assert given.answer == f"{texts[0]} [1]"
