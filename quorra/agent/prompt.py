@@ -89,9 +89,9 @@ def _fitting(hits: Sequence[Hit], room: int) -> list[str]:
     shown: list[str] = []
     for hit in hits:
         where = hit.heading or hit.title
-        text = f"{hit.path}{f' ({where})' if where else ''}\n{seen(hit.text).strip()}"
+        text = f"{hit.path}{f' ({where})' if where else ''}\n{seen(hit.text, part=True).strip()}"
         if len(text) > room:
             break
         room -= len(text) + 2
         shown.append(text)
-    return shown or [f"{hit.path}\n{seen(hit.text).strip()[:room]}" for hit in hits[:1]]
+    return shown or [f"{hit.path}\n{seen(hit.text, part=True).strip()[:room]}" for hit in hits[:1]]

@@ -59,7 +59,7 @@ def sayable(source: Source, hit: Hit) -> bool:
 
 def visible(text: str) -> str:
     """Gives a text as a reader sees it, on one line; inline code keeps its marks."""
-    text = seen(text)
+    text = seen(text, part=True)
     kept = [match[0] for match in _CODE.finditer(text)]
     text = links.shown(_CODE.sub("\0", text))
     for pattern, instead in _MARKUP:
@@ -76,7 +76,7 @@ def piece(source: Source, hit: Hit, *, lead: bool, code: bool) -> Piece:
     that follows it even where no colon announces one.
     """
     start, end = source.above if lead else source.at, source.at + len(source.text)
-    shown = Piece(source.hit, start, end, _said(seen(hit.text)[start:end], source, hit))
+    shown = Piece(source.hit, start, end, _said(seen(hit.text, part=True)[start:end], source, hit))
     if code or source.text.rstrip("*_ ").endswith(":"):
         return _announced(shown, hit)
     return shown
@@ -111,7 +111,7 @@ def _together(one: Piece, other: Piece, hits: Sequence[Hit]) -> Piece:
     first, last = sorted((one, other), key=lambda piece: (piece.start, -piece.end))
     if last.end <= first.end:
         return first
-    source = seen(hits[one.hit].text)
+    source = seen(hits[one.hit].text, part=True)
     if last.start < first.end:
         text = visible(source[first.start : last.end])
     else:
@@ -151,7 +151,7 @@ def _head(source: Source, hit: Hit) -> bool:
 
 
 def _announced(shown: Piece, hit: Hit) -> Piece:
-    rest = seen(hit.text)[shown.end :]
+    rest = seen(hit.text, part=True)[shown.end :]
     gap = len(rest) - len(rest.lstrip())
     lines = rest[gap:].split("\n")
     fence = _FENCE.match(lines[0])

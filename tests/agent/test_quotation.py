@@ -168,6 +168,7 @@ def told(text):
 def test_markers_of_a_merge_are_no_text():
     text = "<<<<<<< HEAD\nThe tent is white.\n||||||| base\nIt was red.\n=======\nIt is orange.\n>>>>>>> origin/main\n"
     assert told(text) == ["The tent is white.", "It was red.", "It is orange."]
+    assert told("It is white.\n=======\nIt is orange.") == ["It is white.", "It is orange."]
     assert told("Run this:\n\n```\n<<<<<<< HEAD\n```\n")[0] == "Run this: `<<<<<<< HEAD`"
 
 

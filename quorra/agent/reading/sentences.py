@@ -128,7 +128,7 @@ def sources(hits: Sequence[Hit]) -> list[Source]:
 def _sources(index: int, hit: Hit) -> Iterator[Source]:
     about = f"{hit.title} | {hit.heading} | {_name(hit.path)}"
     before, above, back = "", 0, 0
-    shown = seen(hit.text)
+    shown = seen(hit.text, part=True)
     label, columns = "", list[str]()
     for start, end in spans(shown):
         text = hit.text[start:end]

@@ -20,21 +20,24 @@ _SHOWN = re.compile(r"[^\r\n]")
 
 
 @lru_cache(512)
-def seen(text: str) -> str:
-    """Blanks what a reader does not see, every place and line kept; the text itself where all of it is seen."""
-    if not any(sign in text for sign in _SIGNS):
+def seen(text: str, *, part: bool = False) -> str:
+    """Blanks what a reader does not see, every place and line kept; the text itself where all of it is seen.
+
+    A ``part`` of a note may begin amid a conflict, so that ``=======`` needs no marker before it.
+    """
+    if not any(sign in text for sign in _SIGNS) and not (part and "=======" in text):
         return text
     parts, last = [], 0
-    for start, end in sorted(_hidden(text)):
+    for start, end in sorted(_hidden(text, part)):
         parts += [text[last:start], _SHOWN.sub(" ", text[start:end])]
         last = end
     return "".join(parts) + text[last:] if parts else text
 
 
-def _hidden(text: str) -> Iterator[tuple[int, int]]:
+def _hidden(text: str, inside: bool) -> Iterator[tuple[int, int]]:
     """Finds comments and the lines of markers; ``=======`` is one between two others, and else underlines a title."""
     at, rest, missing = 0, 0, set[str]()
-    inside, middle = False, None
+    middle = None
     while token := _TOKEN.search(text, at):
         at = token.end()
         opens, marker = token["opens"], token["marker"]

@@ -83,7 +83,7 @@ def _excerpt(text: str, question: str) -> str:
     """Cuts a passage to what a line or two hold, around the first of the question's words that stands far inside."""
     from quorra.vault.reading.seen import seen
 
-    text = " ".join(seen(text).split())
+    text = " ".join(seen(text, part=True).split())
     places = [text.lower().find(word) for word in question.lower().split() if len(word) > _LETTERS]
     at = min((place for place in places if place >= 0), default=0)
     if at > _WIDTH // 2 and len(text) > _WIDTH:
