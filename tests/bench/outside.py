@@ -126,7 +126,7 @@ def measured(home: Home, hands: Hands, last: float) -> dict[str, Any]:
     row["files"] = len(hands.texts)
     disk = {name: (hands.root / name).read_bytes() for name in hands.texts if (hands.root / name).is_file()}
     row["edits lost"] = sum(disk.get(name) != text for name, text in hands.texts.items())
-    tree = home.ledger.tree("HEAD", ("vault",))
+    tree = {path: blob for path, blob in home.ledger.tree("HEAD").items() if path.startswith("vault/")}
     copies = home.texts.copies(home.texts.standing())
     row["conflicted copies"] = len(copies)
     wanted = {f"vault/{name}": home.ledger.id_of(text) for name, text in disk.items()}
