@@ -1,7 +1,7 @@
 """What goes into the ledger and what comes back: plain values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -64,6 +64,10 @@ class Origin:
     tool: str | None = None
     proposal: str | None = None
     hands: Mapping[str, Hand] = field(default_factory=dict)
+
+    def because(self, reason: str) -> "Origin":
+        """Gives the origin with a reason, unless it has one already."""
+        return replace(self, reason=self.reason or reason)
 
 
 @dataclass(frozen=True, slots=True)

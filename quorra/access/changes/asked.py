@@ -1,7 +1,7 @@
 """What is asked of a home: barred to strangers, planned, then carried through the gate or parked in the inbox."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from quorra.access import gate
@@ -73,8 +73,7 @@ class Changes:
         """Takes in what others committed at the remote; where both sides changed the same lines, theirs is parked."""
         if refused := gate.barred(origin.principal):
             return Pulled(told(refused))
-        origin = replace(origin, reason=origin.reason or "quorra remote pull")
-        return Pull(self.texts, self._inbox(), origin, self.ledger.clock()).run()
+        return Pull(self.texts, self._inbox(), origin.because("quorra remote pull"), self.ledger.clock()).run()
 
     def push(self, origin: Origin) -> Written:
         """Sends the branch to the remote, never by force."""

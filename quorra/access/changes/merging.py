@@ -51,7 +51,7 @@ def plan(library: Library, kept: Mapping[str, Any], origin: Origin) -> Planned |
         reason = f"{kept['path']} holds the other version already."
         return told(Refused("nothing", reason, kept["path"], "Decline it: there is nothing left to do."))
     subject = f"{'Merge another version of' if now else 'Bring back' if base else 'Add'} {kept['path']}"
-    return Planned(ChangeSet(tuple(edits), subject, replace(origin, reason=origin.reason or subject)))
+    return Planned(ChangeSet(tuple(edits), subject, origin.because(subject)))
 
 
 def _removed(texts: Texts, copy: str | None, theirs: bytes) -> list[Edit]:

@@ -40,7 +40,7 @@ def plan(library: Library, graph: LinkGraph, operations: Sequence[Operation], or
     change = ChangeSet(
         tuple(_edits(done, there)),
         subject,
-        replace(origin, reason=origin.reason or subject),
+        origin.because(subject),
         tuple(map(inside, moves.folders)),
         tuple(map(inside, moves.emptied)),
     )

@@ -39,10 +39,10 @@ def plan(texts: Texts, revision: str, origin: Origin) -> Planned | Written:
     emptied = _hollow(ledger.root, made, {edit.path for edit in edits if edit.content is None})
     missing = ledger.missing(gone)
     if not edits and not emptied and not missing:
-        return _nothing(commit, [folder for folder in made if folder not in ledger.missing(made)])
+        away = ledger.missing(made)
+        return _nothing(commit, [folder for folder in made if folder not in away])
     subject = f"Undo {commit[:10]}: {ledger.subject(commit)}"
-    origin = replace(origin, reason=origin.reason or subject)
-    return Planned(ChangeSet(tuple(edits), subject, origin, tuple(missing), emptied))
+    return Planned(ChangeSet(tuple(edits), subject, origin.because(subject), tuple(missing), emptied))
 
 
 def _hollow(root: Path, folders: Iterable[str], leaving: set[str]) -> tuple[str, ...]:

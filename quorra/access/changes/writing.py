@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from quorra.access import gate, patch
@@ -48,7 +47,7 @@ def plan(library: Library, name: str, content: bytes, origin: Origin, expect: st
     now = texts.now(path)
     expected = (now[0] if now else None) if expect is None else expect or None
     subject = origin.reason or f"{'Change' if now else 'Add'} {name}"
-    change = ChangeSet((Edit(path, content, expected),), subject, replace(origin, reason=origin.reason or subject))
+    change = ChangeSet((Edit(path, content, expected),), subject, origin.because(subject))
     return Planned(change, issues)
 
 
