@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -307,18 +305,6 @@ def test_an_exchange_in_two_steps_that_was_cut_between_them_is_ended(home: Path,
     assert ledger.rescued == []
     assert git(home, "status", "--porcelain") == ("" if both else " M a.md\n")
     sound(home)
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> Iterator[Path]:
-    """A file system of two megabytes."""
-    place = tmp_path / "small"
-    place.mkdir()
-    words = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
-    if subprocess.run(words, capture_output=True, check=False).returncode:
-        pytest.skip("nothing can be mounted here")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
 
 
 @pytest.mark.parametrize(("step", "times", "done"), STEPS)

@@ -26,6 +26,16 @@ def quorra(*words: str, text: str | None = None, at: Path | None = None) -> Said
     return Said(done.returncode, json.loads(done.stdout), done.stderr)
 
 
+def vault(root: Path, notes: dict[str, str]) -> Path:
+    """Makes a home of a folder that holds some notes."""
+    for name, text in notes.items():
+        file = root / "vault" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    assert quorra("init", str(root), "--empty").code == 0
+    return root
+
+
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("home")

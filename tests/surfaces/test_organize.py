@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.test_cli import quorra
+from tests.surfaces.test_cli import quorra, vault
 
 NOTES = {
     "home/boiler.md": "# Boiler\n\nThe pressure is 1.5 bar.\n",
@@ -20,12 +20,7 @@ def git(home: Path, *words: str) -> str:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    for name, text in NOTES.items():
-        file = tmp_path / "vault" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    assert quorra("init", str(tmp_path), "--empty").code == 0
-    return tmp_path
+    return vault(tmp_path, NOTES)
 
 
 def note(home: Path, name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from quorra.surfaces.cli import tree
-from tests.surfaces.test_cli import quorra
+from tests.surfaces.test_cli import quorra, vault
 
 NOTES = {
     "house/boiler.md": "# Boiler\n",
@@ -21,12 +21,7 @@ NOTES = {
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    for name, text in NOTES.items():
-        file = tmp_path / "vault" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    assert quorra("init", str(tmp_path), "--empty").code == 0
-    return tmp_path
+    return vault(tmp_path, NOTES)
 
 
 def parked(home: Path, *words: str, **how: Any) -> str:
