@@ -28,7 +28,7 @@ from quorra.vault.starter import Made
 from quorra.vault.texts import Texts
 
 if TYPE_CHECKING:
-    from quorra.agent.answer import Answer, Event
+    from quorra.agent.asking.answer import Answer, Event
     from quorra.agent.prompt import Prompts
     from quorra.index.found import Found, Mode
     from quorra.index.index import Index, Report
@@ -229,7 +229,7 @@ class Home:
 
         ``at`` names the revision to answer from, which is embedded for a few seconds first.
         """
-        from quorra.agent import ask
+        from quorra.agent.asking import ask
 
         chat = self.model if model is None else self._other(model)
         try:

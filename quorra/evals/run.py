@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from quorra.agent.answer import Answer
+from quorra.agent.asking.answer import Answer
 from quorra.evals import scores
 from quorra.evals.suite import Case, Suite
 from quorra.home import Home

@@ -9,7 +9,7 @@ from quorra.errors import QuorraError
 if TYPE_CHECKING:
     from quorra.access.planned import Planned, Written
     from quorra.access.proposals import Shown
-    from quorra.agent.answer import Answer
+    from quorra.agent.asking.answer import Answer
     from quorra.evals.run import Run
     from quorra.index.found import Found
     from quorra.state.inbox import Item

@@ -7,8 +7,8 @@ import pytest
 
 from quorra import home as homes
 from quorra import settings
-from quorra.agent.answer import Event
-from quorra.agent.ask import answer
+from quorra.agent.asking.answer import Event
+from quorra.agent.asking.ask import answer
 from quorra.agent.prompt import Prompts
 from quorra.home import PASSAGES, SHIPPED, Home
 from quorra.inference.chat.llama import Llama

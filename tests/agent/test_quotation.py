@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorra.agent import shown
-from quorra.agent.ask import answer
+from quorra.agent.asking import shown
+from quorra.agent.asking.ask import answer
 from quorra.agent.reading.sentences import sources
 from quorra.inference.chat.scripted import Scripted
 from tests.agent.passages import bare, found, hit

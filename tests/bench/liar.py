@@ -22,7 +22,7 @@ from pathlib import Path
 
 from quorra import home as homes
 from quorra import settings
-from quorra.agent import ask
+from quorra.agent.asking import ask
 from quorra.home import PASSAGES, Home
 from quorra.inference.chat.scripted import Scripted
 

@@ -12,7 +12,7 @@ from litestar.response.sse import ServerSentEventMessage
 from litestar.serialization import encode_json
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from quorra.agent.answer import Answer
+from quorra.agent.asking.answer import Answer
 from quorra.errors import QuorraError
 from quorra.inference.protocol import ModelAway
 from quorra.surfaces import fields
@@ -20,12 +20,13 @@ from quorra.surfaces.http import errors
 from quorra.surfaces.http.desk import Desk, Stopping, Turn
 
 if TYPE_CHECKING:
-    from quorra.agent.answer import Event
+    from quorra.agent.asking.answer import Event
 
 Asked = Request[Any, Any, State]
 BREATH = 15.0
 ANSWER = ResponseSpec(Answer, generate_examples=False, description="The answer, with its citations.")
-AWAY = ResponseSpec(Answer | errors.Failed, generate_examples=False, description="The model is away or busy.")
+EITHER: Any = Answer | errors.Failed
+AWAY = ResponseSpec(EITHER, generate_examples=False, description="The model is away or busy.")
 STREAM = ResponseSpec(str, generate_examples=False, media_type="text/event-stream", description="The events.")
 
 

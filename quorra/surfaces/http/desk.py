@@ -11,7 +11,7 @@ from quorra.errors import QuorraError
 
 if TYPE_CHECKING:
     from quorra.access.window import Window
-    from quorra.agent.answer import Answer, Event
+    from quorra.agent.asking.answer import Answer, Event
     from quorra.home import Home
 
 

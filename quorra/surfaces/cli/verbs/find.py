@@ -9,7 +9,7 @@ import rich_click as click
 from quorra.surfaces.cli.verb import AWAY, DONE, Call, Result, counted, verb
 
 if TYPE_CHECKING:
-    from quorra.agent.answer import Answer, Citation
+    from quorra.agent.asking.answer import Answer, Citation
     from quorra.index.found import Found, Mode
 
 _WIDTH, _LETTERS = 200, 3

@@ -7,9 +7,9 @@ from textwrap import shorten
 from time import perf_counter
 
 from quorra import metrics
-from quorra.agent import composition, quotation, shown
-from quorra.agent.answer import Answer, Citation, Event, Outcome
-from quorra.agent.composition import Writer
+from quorra.agent.asking import composition, quotation, shown
+from quorra.agent.asking.answer import Answer, Citation, Event, Outcome
+from quorra.agent.asking.composition import Writer
 from quorra.agent.prompt import Prompts
 from quorra.agent.reading.sentences import Source, sources
 from quorra.agent.verifiers import about

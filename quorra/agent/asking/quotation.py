@@ -7,12 +7,12 @@ from math import exp
 import numpy as np
 import numpy.typing as npt
 
-from quorra.agent import cues, shown
+from quorra.agent.asking import cues, shown
+from quorra.agent.asking.shown import Piece
 from quorra.agent.reading.quantity import carries
 from quorra.agent.reading.reader import Evidence, Nearness, evidence, known, read
 from quorra.agent.reading.sentences import Source
 from quorra.agent.reading.words import Word
-from quorra.agent.shown import Piece
 from quorra.agent.verifiers import about
 from quorra.agent.verifiers.about import Question
 from quorra.index.found import Hit

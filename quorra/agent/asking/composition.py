@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from quorra.agent import prompt
-from quorra.agent.answer import Event
+from quorra.agent.asking.answer import Event
 from quorra.agent.prompt import Prompts
 from quorra.agent.reading.sentences import spans
 from quorra.agent.verifiers import claims
