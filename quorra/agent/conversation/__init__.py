@@ -1,0 +1,1 @@
+"""Conversations: sessions in which a model and its tools answer, one run a turn."""

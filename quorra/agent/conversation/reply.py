@@ -1,0 +1,71 @@
+"""What goes into a turn and what comes out of it."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from quorra.agent.asking.answer import Citation
+
+Outcome = Literal["answered", "quoted", "not_found", "model_away", "asked", "empty", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a person says. ``scope`` and ``origin`` count on a session's first message.
+
+    ``message_id`` is the client's own: a repeated one gets the reply that there is already.
+    ``confirmation_id`` says yes to what waits, ``digest`` to just what was shown of it.
+    """
+
+    message: str
+    session_id: str | None = None
+    scope: tuple[str, ...] | None = None
+    origin: str | None = None
+    message_id: str = ""
+    confirmation_id: str | None = None
+    digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What waits for a person's yes; ``digest`` stands for exactly what will be done, ``expires`` is ISO 8601."""
+
+    id: str
+    session_id: str
+    tool: str
+    title: str
+    description: str
+    arguments: dict[str, Any]
+    digest: str
+    expires: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of a reply, by where it stands, with the numbers of the citations that carry it; none: not found."""
+
+    start: int
+    end: int
+    citations: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a turn came to.
+
+    ``outcome`` is an answer's, or ``asked`` where it waits for a yes, ``empty`` where the model said nothing, and
+    ``stopped`` where the loop was ended for a reason that ``notices`` tells. ``claims`` is None where
+    nothing was looked up, so that nothing could be checked.
+    """
+
+    outcome: Outcome
+    answer: str
+    citations: tuple[Citation, ...]
+    model: str
+    session_id: str
+    run_id: str
+    timings: dict[str, float] = field(default_factory=dict)
+    near: tuple[Citation, ...] = ()
+    claims: tuple[Claim, ...] | None = None
+    pending_confirmation: Pending | None = None
+    notices: tuple[str, ...] = ()
+    interrupted: bool = False
