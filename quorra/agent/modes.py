@@ -1,4 +1,4 @@
-"""Modes: prompts laid over a scope for a while; a mode changes what is said to the model and never what it can reach."""
+"""Modes: prompts laid over a scope for a while; a mode changes what a model is told, never what it can reach."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
