@@ -7,8 +7,9 @@ from textwrap import shorten
 from time import perf_counter
 
 from quorra import metrics
-from quorra.agent.asking import composition, quotation, shown
+from quorra.agent.asking import citing, composition, quotation, shown
 from quorra.agent.asking.answer import Answer, Citation, Event, Outcome
+from quorra.agent.asking.citing import Span
 from quorra.agent.asking.composition import Writer
 from quorra.agent.prompt import Prompts
 from quorra.agent.reading.sentences import Source, sources
@@ -17,9 +18,7 @@ from quorra.agent.verifiers.verify import Verifier
 from quorra.index.found import Found, Hit
 from quorra.inference.protocol import Chat, Embedder, ModelAway, Style
 
-_Span = tuple[int, int, int]
-"""A hit with the start and end of what is quoted from it."""
-_Line = tuple[str, Sequence[_Span], str]
+_Line = tuple[str, Sequence[Span], str]
 """What is said, where it stands, and a block of code behind it."""
 _PARTS = 3
 
@@ -107,7 +106,7 @@ class _Turn:
             return self._missed(self._quoted().nearest)
         if draft.fault:
             return None
-        lines = [(line.text, [_span(one.source, one.whole) for one in line.bound], "") for line in draft.lines]
+        lines = [(line.text, [citing.span(one.source, one.whole) for one in line.bound], "") for line in draft.lines]
         return self._carried("answered", lines)
 
     def quote(self) -> Answer:
@@ -121,7 +120,7 @@ class _Turn:
 
     def away(self, error: ModelAway) -> Answer:
         """Says which model is away, and offers what was found."""
-        nearest = tuple(_citation(at, hit, hit.text, hit.lines) for at, hit in enumerate(self.hits[:3], 1))
+        nearest = tuple(citing.citation(at, hit, hit.text, hit.lines) for at, hit in enumerate(self.hits[:3], 1))
         return self._served("model_away", f"{error.message} {error.next}".strip(), near=nearest)
 
     def _quoted(self) -> quotation.Quoted:
@@ -129,7 +128,7 @@ class _Turn:
             return quotation.choose(self.question, self.sources, self.hits, self.embedder)
 
     def _missed(self, nearest: Sequence[Source]) -> Answer:
-        near = tuple(_quote(at, _span(one), self.hits) for at, one in enumerate(nearest, 1))
+        near = tuple(citing.quote(at, citing.span(one), self.hits) for at, one in enumerate(nearest, 1))
         text = "I found nothing in the notes that answers this."
         if near:
             text += " The nearest I have, which may be about something else:"
@@ -141,7 +140,7 @@ class _Turn:
 
     def _carried(self, outcome: Outcome, lines: Sequence[_Line]) -> Answer:
         """Serves sentences, a mark behind each for every passage that carries a part of it."""
-        numbers: dict[_Span, int] = {}
+        numbers: dict[Span, int] = {}
         said = ""
         for text, spans, block in lines:
             marks = [numbers.setdefault(one, len(numbers) + 1) for one in dict.fromkeys(spans)]
@@ -152,7 +151,7 @@ class _Turn:
                 line = f" {line}"
             said += line
             self.emit(Event("token", line))
-        cited = tuple(_quote(number, span, self.hits) for span, number in numbers.items())
+        cited = tuple(citing.quote(number, span, self.hits) for span, number in numbers.items())
         return self._served(outcome, said.rstrip("\n"), citations=cited)
 
     def _served(
@@ -160,21 +159,6 @@ class _Turn:
     ) -> Answer:
         metrics.count("answers_total", outcome=outcome)
         return Answer(outcome, text, citations, self.chat.name, self.timings, near)
-
-
-def _span(source: Source, whole: bool = False) -> _Span:
-    """Gives where a sentence stands, from the one above it on where that is needed to understand it."""
-    return source.hit, source.above if whole else source.at, source.at + len(source.text)
-
-
-def _quote(number: int, span: _Span, hits: Sequence[Hit]) -> Citation:
-    hit, text = hits[span[0]], hits[span[0]].text[span[1] : span[2]]
-    first = hit.lines[0] + hit.text.count("\n", 0, span[1])
-    return _citation(number, hit, text, (first, first + text.count("\n")))
-
-
-def _citation(number: int, hit: Hit, text: str, lines: tuple[int, int]) -> Citation:
-    return Citation(number, hit.path, lines, hit.commit, hit.blob, text)
 
 
 __all__ = ["Event", "answer"]
