@@ -19,6 +19,7 @@ from quorra.ledger.change import Origin, Refused
 from quorra.ledger.ledger import Ledger
 from quorra.settings import FACTS, Settings
 from quorra.state import database
+from quorra.state.database import Database
 from quorra.state.inbox import Inbox
 from quorra.state.keys import Keys
 from quorra.vault import past, starter
@@ -87,9 +88,11 @@ class Home:
 
     def close(self) -> None:
         """Closes whatever was opened."""
-        for name in ("index", "embedder", "model", "keys", "proposals", "ledger"):
+        for name in ("index", "embedder", "model", "state", "ledger"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
+        for name in ("keys", "proposals"):
+            self.__dict__.pop(name, None)
         if self._spare:
             self._spare.cleanup()
 
@@ -161,9 +164,14 @@ class Home:
         return Past(self.index.folder / PAST, self.cache, lambda: self.index, lambda: self.embedder)
 
     @cached_property
+    def state(self) -> Database:
+        """The private database, which all that is kept in it shares."""
+        return database.open(self.private / database.STATE)
+
+    @cached_property
     def keys(self) -> Keys:
         """The API keys."""
-        return Keys(database.open(self.private / database.STATE))
+        return Keys(self.state)
 
     def window(self, principal: str, text: str | None) -> Window:
         """Gives a principal's window, narrowed to the domains in ``text`` (separated by commas).
@@ -274,8 +282,7 @@ class Home:
     @cached_property
     def proposals(self) -> Proposals:
         """What waits in the inbox; what a killed process left half done there is finished first."""
-        box = Inbox(database.open(self.private / database.STATE))
-        found = Proposals(box, self.texts, asked.kinds(self.library, self.graph))
+        found = Proposals(Inbox(self.state), self.texts, asked.kinds(self.library, self.graph))
         found.recover(self.ledger.clock())
         return found
 

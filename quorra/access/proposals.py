@@ -122,10 +122,6 @@ class Proposals:
         else:
             self.box.move(item.id, item.state, "draft_ready", now, "It was cut short; nothing was changed.")
 
-    def close(self) -> None:
-        """Closes the inbox."""
-        self.box.close()
-
     def _plan(self, item: Item) -> Planned | Written:
         return self.kinds[item.kind](item.payload, Origin(item.principal, item.surface, item.reason, proposal=item.id))
 

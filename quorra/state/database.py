@@ -2,8 +2,9 @@
 
 import hashlib
 import sqlite3
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,11 +53,56 @@ def migrations(folder: Path = FOLDER) -> tuple[Migration, ...]:
     return tuple(found)
 
 
-def open(path: Path, steps: Sequence[Migration] | None = None) -> sqlite3.Connection:
+class Database:
+    """One open database; threads share it, each statement or transaction at a time."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.path = path
+        self._connection = connection
+        self._lock = threading.RLock()
+        self._depth = 0
+
+    def ask(self, sql: str, *values: str | bytes | float | None) -> list[sqlite3.Row]:
+        """Runs one statement, which commits by itself outside a transaction; raises StateError."""
+        try:
+            with self._lock:
+                return self._connection.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise trouble(error, str(self.path)) from error
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Makes all that is asked inside happen or nothing, no other writer between; one inside another joins it."""
+        with self._lock:
+            if self._depth == 0:
+                self.ask("BEGIN IMMEDIATE")
+            self._depth += 1
+            try:
+                yield
+                if self._depth == 1:
+                    self.ask("COMMIT")
+            except BaseException:
+                if self._depth == 1 and self._connection.in_transaction:
+                    self._connection.rollback()
+                raise
+            finally:
+                self._depth -= 1
+
+    @property
+    def busy(self) -> bool:
+        """Tells whether the calling thread is in a transaction."""
+        with self._lock:
+            return self._depth > 0
+
+    def close(self) -> None:
+        """Closes the database."""
+        self._connection.close()
+
+
+def open(path: Path, steps: Sequence[Migration] | None = None) -> Database:
     """Opens the database, made and migrated where needed; raises StateError.
 
-    Connections commit by themselves unless a transaction is begun; deleted text
-    is overwritten on the medium, and a write waits half a minute for another's.
+    Deleted text is overwritten on the medium, and a write waits half a minute for another's.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o600)
@@ -71,7 +117,7 @@ def open(path: Path, steps: Sequence[Migration] | None = None) -> sqlite3.Connec
         except sqlite3.DatabaseError as error:
             raise trouble(error, str(path)) from error
         broken.pop_all()
-    return connection
+    return Database(connection, path)
 
 
 def copy(source: Path, target: Path) -> None:

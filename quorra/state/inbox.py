@@ -3,14 +3,13 @@
 import json
 import secrets
 import sqlite3
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 from quorra.errors import QuorraError
-from quorra.state.database import trouble
+from quorra.state.database import Database
 
 State = Literal["draft_ready", "approved", "applied", "failed", "declined", "cancelled", "expired"]
 _COLUMNS = "id, kind, title, payload, principal, surface, reason, state, created, changed, shown, result"
@@ -51,9 +50,8 @@ class Item:
 class Inbox:
     """The one queue of a home; safe to use from several threads and processes."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self.database = database
-        self._lock = threading.Lock()
+    def __init__(self, database: Database) -> None:
+        self._ask = database.ask
 
     def put(self, item: Item) -> None:
         """Adds an item."""
@@ -86,17 +84,6 @@ class Inbox:
     def show(self, ident: str, shown: str) -> None:
         """Notes which rendering of an item a person has seen."""
         self._ask("UPDATE inbox SET shown = ? WHERE id = ? RETURNING id", shown, ident)
-
-    def close(self) -> None:
-        """Closes the database."""
-        self.database.close()
-
-    def _ask(self, sql: str, *values: str | None) -> list[sqlite3.Row]:
-        try:
-            with self._lock:
-                return self.database.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
-            raise trouble(error, "The inbox") from error
 
 
 def ident() -> str:

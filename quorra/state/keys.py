@@ -3,13 +3,11 @@
 import hashlib
 import hmac
 import secrets
-import sqlite3
-import threading
 from dataclasses import dataclass
 from datetime import datetime
 
 from quorra.errors import QuorraError
-from quorra.state.database import trouble
+from quorra.state.database import Database
 
 MARK = "qk"
 
@@ -34,9 +32,8 @@ class Key:
 class Keys:
     """The keys of one home; safe to ask from several threads."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self.database = database
-        self._lock = threading.Lock()
+    def __init__(self, database: Database) -> None:
+        self._ask = database.ask
 
     def create(self, name: str, principal: str, now: datetime) -> tuple[Key, str]:
         """Makes a key and gives it with its secret, which can't be had again."""
@@ -77,17 +74,6 @@ class Keys:
             return None
         principal: str = rows[0]["principal"]
         return principal
-
-    def close(self) -> None:
-        """Closes the database."""
-        self.database.close()
-
-    def _ask(self, sql: str, *values: str) -> list[sqlite3.Row]:
-        try:
-            with self._lock:
-                return self.database.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
-            raise trouble(error, "The table of API keys") from error
 
 
 def _hash(secret: str) -> str:

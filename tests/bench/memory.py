@@ -48,9 +48,9 @@ def peak(process: int) -> float:
 @contextmanager
 def service(home: Path) -> Iterator[tuple[int, httpx.Client]]:
     """Runs the service on a home."""
-    keys = Keys(database.open(home / ".quorra" / "state.db"))
-    _, key = keys.create("bench", "owner", datetime.now(UTC))
-    keys.close()
+    state = database.open(home / ".quorra" / "state.db")
+    _, key = Keys(state).create("bench", "owner", datetime.now(UTC))
+    state.close()
     command = [sys.executable, "-m", "quorra", "serve", "--home", str(home), "--port", "0", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None

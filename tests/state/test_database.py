@@ -16,10 +16,10 @@ SECOND = Migration(2, "second", "ALTER TABLE a ADD COLUMN y INTEGER DEFAULT 2;")
 
 def test_a_new_database_has_every_migration_and_is_private(tmp_path: Path):
     path = tmp_path / ".quorra" / "state.db"
-    connection = database.open(path)
-    done = connection.execute("SELECT number FROM migrations ORDER BY number").fetchall()
+    state = database.open(path)
+    done = state.ask("SELECT number FROM migrations ORDER BY number")
     assert [row["number"] for row in done] == [step.number for step in database.migrations()]
-    pragmas = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "secure_delete")}
+    pragmas = {name: state.ask(f"PRAGMA {name}")[0][0] for name in ("journal_mode", "secure_delete")}
     assert pragmas == {"journal_mode": "wal", "secure_delete": 1}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -27,9 +27,9 @@ def test_a_new_database_has_every_migration_and_is_private(tmp_path: Path):
 def test_later_migrations_are_added_to_what_is_there(tmp_path: Path):
     path = tmp_path / "state.db"
     database.open(path, [FIRST]).close()
-    connection = database.open(path, [FIRST, SECOND])
-    assert tuple(connection.execute("SELECT x, y FROM a").fetchone()) == ("a;b", 2)
-    connection.close()
+    state = database.open(path, [FIRST, SECOND])
+    assert [tuple(row) for row in state.ask("SELECT x, y FROM a")] == [("a;b", 2)]
+    state.close()
     database.open(path, [FIRST, SECOND]).close()
 
 

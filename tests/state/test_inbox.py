@@ -25,10 +25,10 @@ def item(kind: str = "note") -> Item:
 
 def test_an_item_comes_back_as_it_was_put_after_a_restart(tmp_path: Path):
     first, second = item(), item("reorganize")
-    box = opened(tmp_path)
-    box.put(first)
-    box.put(second)
-    box.close()
+    state = database.open(tmp_path / "state.db")
+    Inbox(state).put(first)
+    Inbox(state).put(second)
+    state.close()
     assert opened(tmp_path).waiting() == (first, second)
 
 

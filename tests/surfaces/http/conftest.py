@@ -85,9 +85,9 @@ def new_home(folder: Path, queue: int = 2, model: str = "") -> Path:
 
 def start(home: Path, log: Path, *words: str) -> Service:
     """Starts the service and waits for its first line."""
-    keys = Keys(database.open(home / ".quorra" / "state.db"))
-    _, key = keys.create("tests", "owner", datetime.now(UTC))
-    keys.close()
+    state = database.open(home / ".quorra" / "state.db")
+    _, key = Keys(state).create("tests", "owner", datetime.now(UTC))
+    state.close()
     command = [sys.executable, "-m", "quorra", "serve", "--home", str(home), "--port", "0", "--json", *words]
     with log.open("w", encoding="utf-8") as err:
         process = subprocess.Popen(command, env=ENV, stdout=subprocess.PIPE, stderr=err, text=True)
