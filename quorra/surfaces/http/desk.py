@@ -1,18 +1,20 @@
-"""The model's desk: one question is answered at a time, a few wait, the rest are sent away."""
+"""The model's desk: one piece of work is done at a time, a few wait, the rest are sent away."""
 
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
 from quorra import metrics
+from quorra.agent.asking.answer import Event
 from quorra.errors import QuorraError
 
-if TYPE_CHECKING:
-    from quorra.access.window import Window
-    from quorra.agent.asking.answer import Answer, Event
-    from quorra.home import Home
+T = TypeVar("T")
+Emit = Callable[[Event], None]
+Cancelled = Callable[[], bool]
+Work = Callable[[Emit, Cancelled], T]
+"""What is done at the desk: it says how it goes, and asks whether anybody still wants it."""
 
 
 class Busy(QuorraError):
@@ -34,10 +36,10 @@ class Stopping(QuorraError):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Generic[T]):
     """A question at the desk, waiting or being answered; ``leave`` gives its place up."""
 
-    answer: "Future[Answer]"
+    answer: "Future[T]"
     gone: threading.Event
 
     def leave(self) -> None:
@@ -47,23 +49,22 @@ class Turn:
 
 
 class Desk:
-    """Takes questions from many connections and hands them one by one to the model, on a thread of its own."""
+    """Takes work from many connections and does it piece by piece, on a thread of its own."""
 
-    def __init__(self, home: "Home", waiting: int) -> None:
-        self._home = home
+    def __init__(self, waiting: int) -> None:
         self._waiting = waiting
         self._places = threading.BoundedSemaphore(1 + waiting)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="model")
         self._closing = threading.Event()
         self.answering = threading.Event()
 
-    def begin(self, question: str, window: "Window", emit: "Callable[[Event], None]") -> Turn:
-        """Puts a question in the line; raises Busy where that is full. ``emit`` is called on the desk's thread."""
+    def begin(self, work: Work[T], emit: Emit) -> Turn[T]:
+        """Puts work in the line; raises Busy where that is full. ``emit`` is called on the desk's thread."""
         if not self._places.acquire(blocking=False):
             metrics.count("generations_refused_total")
             raise Busy(self._waiting)
         gone = threading.Event()
-        answer = self._thread.submit(self._answer, question, window, emit, gone)
+        answer = self._thread.submit(self._do, work, emit, gone)
         answer.add_done_callback(lambda _: self._places.release())
         return Turn(answer, gone)
 
@@ -76,16 +77,12 @@ class Desk:
         self.stop()
         self._thread.shutdown(cancel_futures=True)
 
-    def _answer(
-        self, question: str, window: "Window", emit: "Callable[[Event], None]", gone: threading.Event
-    ) -> "Answer":
+    def _do(self, work: Work[T], emit: Emit, gone: threading.Event) -> T:
         self.answering.set()
         try:
-            answer = self._home.ask(
-                question, window=window, emit=emit, cancelled=lambda: gone.is_set() or self._closing.is_set()
-            )
+            done = work(emit, lambda: gone.is_set() or self._closing.is_set())
             if self._closing.is_set():
                 raise Stopping
-            return answer
+            return done
         finally:
             self.answering.clear()

@@ -39,6 +39,9 @@ STATUSES: Mapping[str, int] = {
     "model_away": 503,
     "service_away": 503,
 }
+ALL = (400, 401, 403, 429)
+"""What every address may answer with; those of ``BODY`` are for addresses that take one."""
+BODY = (*ALL, 413, 415)
 WAIT = 5
 _WAITING = (429, 503)
 _SENTENCES = {
@@ -93,7 +96,7 @@ class Broken(QuorraError):
 def json_only(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
     """Refuses a body that is not declared as JSON: what any web page may send unasked never is. Raises NotJson."""
     kind = connection.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if isinstance(connection, Request) and connection.method == "POST" and kind != "application/json":
+    if isinstance(connection, Request) and connection.method in ("POST", "PUT") and kind != "application/json":
         raise NotJson
 
 

@@ -88,7 +88,7 @@ def run(home: "Home", listening: socket.socket, say: Callable[[str], None]) -> N
     address, port = listening.getsockname()[:2]
     local = _is_loopback(address)
     auth = Auth(home.keys.verify, port)
-    desk = Desk(home, home.settings.service.queue)
+    desk = Desk(home.settings.service.queue)
     hosts = frozenset({"localhost", "127.0.0.1", "::1", address}) if local else None
     door = Door(build(home, desk, auth), auth, hosts)
     upkeep = Upkeep(home, desk)

@@ -139,7 +139,7 @@ def test_other_addresses_and_methods_have_their_sentences(service: Service) -> N
 
 def test_the_schema_names_every_address_and_loads_nothing_from_elsewhere(service: Service) -> None:
     response = service.client.get("/schema")
-    assert set(response.json()["paths"]) == {"/health", "/search", "/chat", "/chat/stream", "/metrics"}
+    assert set(response.json()["paths"]) == {"/health", "/search", "/ask", "/chat", "/chat/stream", "/metrics"}
     assert response.headers["content-type"].startswith("application/vnd.oai.openapi")
 
 

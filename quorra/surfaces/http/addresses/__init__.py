@@ -1,0 +1,1 @@
+"""The service's addresses, a file a family."""
