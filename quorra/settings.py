@@ -1,20 +1,22 @@
 """One frozen model of a home's ``quorra.toml``, read once by a surface and passed down."""
 
 import difflib
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from quorra.errors import QuorraError
 
 FILE = "quorra.toml"
 FACTS = "facts"
 PRIVATE = ".quorra"
+SUBJECT = "sub:"
 OWN = frozenset({FACTS, "prompts", "evals", "jobs", PRIVATE, ".git"})
 
 
@@ -109,6 +111,32 @@ class Author(_Table):
     email: str = ""
 
 
+class Oidc(_Table):
+    """The provider whose tokens open the service, and for whom they must be made; ``jwks`` is its keys' address.
+
+    Without an issuer there is none; without ``jwks`` the issuer is asked for it.
+    """
+
+    issuer: str = ""
+    audience: str = ""
+    jwks: str = ""
+
+    @field_validator("issuer", "jwks")
+    @classmethod
+    def _sealed(cls, url: str) -> str:
+        parts = urlsplit(url)
+        local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+        if url and not (parts.hostname and (parts.scheme == "https" or (local and parts.scheme == "http"))):
+            raise ValueError("it must begin with https://, or lie on this machine")
+        return url
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if bool(self.issuer) != bool(self.audience) or (self.jwks and not self.issuer):
+            raise ValueError("issuer and audience belong together: a token must be made by the one for the other")
+        return self
+
+
 class Source(_Table):
     """A model that ``quorra models pull`` may fetch when asked."""
 
@@ -128,6 +156,21 @@ class Settings(_Table):
     watch: Watch = Watch()
     authors: Mapping[Annotated[int, Field(ge=0)], Author] = Field(default_factory=dict)
     models: Mapping[str, Source] = Field(default_factory=dict)
+    people: Mapping[str, str] = Field(default_factory=dict)
+    oidc: Oidc = Oidc()
+
+    @field_validator("people")
+    @classmethod
+    def _told_once(cls, people: Mapping[str, str]) -> Mapping[str, str]:
+        told: dict[str, str] = {}
+        for key, name in people.items():
+            plain = key if key.startswith(SUBJECT) else address(key)
+            if plain == SUBJECT or not (plain.startswith(SUBJECT) or re.fullmatch(r"[^@\s]+@[^@\s]+", plain)):
+                raise ValueError(f"{key!r} is neither an e-mail address nor a subject ({SUBJECT}…)")
+            if plain in told or not name:
+                raise ValueError(f"{key!r} stands there twice" if plain in told else f"{key!r} is given to nobody")
+            told[plain] = name
+        return told
 
     @property
     def private(self) -> Path:
@@ -156,6 +199,14 @@ class Settings(_Table):
         if name.startswith("/"):
             return name[1:]
         return f"{self.vault_root}/{name}" if self.vault_root else name
+
+
+def address(email: str) -> str:
+    """Spells an e-mail address as it is compared: without spaces around it, and A to Z small.
+
+    Other letters count as they are written: folding them would let one name pass for another.
+    """
+    return "".join(letter.lower() if letter.isascii() else letter for letter in email.strip(" \t"))
 
 
 @cache  # asked for every file of a vault
