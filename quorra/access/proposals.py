@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from quorra.access import gate, patch
+from quorra.access import gate
+from quorra.access.changes import patch
 from quorra.access.planned import Planned, Written, told
 from quorra.ledger.change import ChangeSet, Origin
 from quorra.state import inbox

@@ -5,8 +5,8 @@ from itertools import permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorra.access import patch
-from quorra.access.patch import Conflict
+from quorra.access.changes import patch
+from quorra.access.changes.patch import Conflict
 
 TEXTS = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"c\n", b"\n", b"d"]), max_size=9).map(b"".join)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from quorra.access import patch
+from quorra.access.changes import patch
 from quorra.access.planned import Planned, Written, told
 from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale
 from quorra.vault.texts import Texts

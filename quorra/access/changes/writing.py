@@ -4,7 +4,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from quorra.access import gate, patch
+from quorra.access import gate
+from quorra.access.changes import patch
 from quorra.access.planned import Planned, Written, told
 from quorra.errors import QuorraError
 from quorra.ledger.change import ChangeSet, Edit, Origin, Refused, Stale

@@ -14,8 +14,8 @@ from quorra import __version__
 from quorra.errors import QuorraError
 from quorra.surfaces.http import errors
 from quorra.surfaces.http.addresses import asking, chat, front
-from quorra.surfaces.http.auth import Auth
 from quorra.surfaces.http.desk import Desk
+from quorra.surfaces.http.entry.auth import Auth
 
 if TYPE_CHECKING:
     from quorra.home import Home

@@ -22,9 +22,9 @@ from quorra.jobs.rounds import Round
 from quorra.jobs.watch import Watched, Watcher
 from quorra.surfaces.http import errors
 from quorra.surfaces.http.app import build
-from quorra.surfaces.http.auth import Auth
 from quorra.surfaces.http.desk import Desk
-from quorra.surfaces.http.door import Door
+from quorra.surfaces.http.entry.auth import Auth
+from quorra.surfaces.http.entry.door import Door
 
 if TYPE_CHECKING:
     from quorra.home import Home

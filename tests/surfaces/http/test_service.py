@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from quorra.surfaces.http import serve
-from quorra.surfaces.http.auth import Auth
+from quorra.surfaces.http.entry.auth import Auth
 from tests.surfaces.http.conftest import (
     BROKEN,
     HIDDEN,

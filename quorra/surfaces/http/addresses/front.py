@@ -16,8 +16,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from quorra import metrics
 from quorra.surfaces.http import errors
-from quorra.surfaces.http.auth import Auth, SignedOut
 from quorra.surfaces.http.caller import Asked
+from quorra.surfaces.http.entry.auth import Auth, SignedOut
 
 if TYPE_CHECKING:
     from quorra.home import Home

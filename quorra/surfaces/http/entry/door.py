@@ -12,7 +12,7 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from quorra import metrics
 from quorra.errors import QuorraError
 from quorra.surfaces.http import errors
-from quorra.surfaces.http.auth import Auth, SignedOut
+from quorra.surfaces.http.entry.auth import Auth, SignedOut
 
 OPEN = frozenset({"/", "/health"})
 SAFE = {

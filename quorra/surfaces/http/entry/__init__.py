@@ -1,0 +1,1 @@
+"""What stands before every address: who gets in, by which road."""
