@@ -1,8 +1,12 @@
 """The home's private database: opened in one way, brought up to date by numbered migrations."""
 
 import hashlib
+import hmac
+import re
+import secrets
 import sqlite3
 import threading
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -13,6 +17,8 @@ from quorra.errors import QuorraError
 STATE = "state.db"
 FOLDER = Path(__file__).parent / "migrations"
 PATIENCE = 30_000
+BRIEF = 1_000
+IDENT = re.compile(r"[\w.:/@+=#~^!$-]{0,120}", re.ASCII)
 PRAGMAS = (
     f"busy_timeout = {PATIENCE}",
     "secure_delete = ON",
@@ -61,12 +67,16 @@ class Database:
         self._connection = connection
         self._lock = threading.RLock()
         self._depth = 0
+        self._secrets: dict[str, bytes] = {}
 
     def ask(self, sql: str, *values: str | bytes | float | None) -> list[sqlite3.Row]:
         """Runs one statement, which commits by itself outside a transaction; raises StateError."""
         try:
             with self._lock:
-                return self._connection.execute(sql, values).fetchall()
+                try:
+                    return self._connection.execute(sql, values).fetchall()
+                except (UnicodeEncodeError, OverflowError):
+                    return self._connection.execute(sql, [_fitted(value) for value in values]).fetchall()
         except sqlite3.Error as error:
             raise trouble(error, str(self.path)) from error
 
@@ -94,6 +104,34 @@ class Database:
         with self._lock:
             return self._depth > 0
 
+    def secret(self, name: str) -> bytes:
+        """Gives one of the home's own random keys, made when first asked for."""
+        if name not in self._secrets:
+            self.ask("INSERT OR IGNORE INTO secrets VALUES (?, ?)", name, secrets.token_bytes(32))
+            ((value,),) = self.ask("SELECT value FROM secrets WHERE name = ?", name)
+            self._secrets[name] = value
+        return self._secrets[name]
+
+    def sealed(self, text: str) -> str:
+        """Gives the keyed hash by which a text can be known again, but not read."""
+        told = text.encode("utf-8", "surrogatepass")
+        return "hmac:" + hmac.new(self.secret("seal"), told, hashlib.sha256).hexdigest()
+
+    def named(self, text: str) -> str:
+        """Gives an id, a plain path or a single word as it is, and any other text sealed."""
+        return text if IDENT.fullmatch(text) else self.sealed(text)
+
+    def settle(self) -> bool:
+        """Takes what was removed out of the database's log as well; False where that is in use just now."""
+        with self._lock:
+            if self._depth:
+                return False
+            self.ask(f"PRAGMA busy_timeout = {BRIEF}")
+            try:
+                return not self.ask("PRAGMA wal_checkpoint(TRUNCATE)")[0]["busy"]
+            finally:
+                self.ask(f"PRAGMA busy_timeout = {PATIENCE}")
+
     def close(self) -> None:
         """Closes the database."""
         self._connection.close()
@@ -111,6 +149,7 @@ def open(path: Path, steps: Sequence[Migration] | None = None) -> Database:
         broken.callback(connection.close)
         try:
             connection.row_factory = sqlite3.Row
+            connection.create_function("holds", 2, _holds, deterministic=True)
             for pragma in PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
             _migrate(connection, path, migrations() if steps is None else steps)
@@ -144,6 +183,23 @@ def trouble(error: sqlite3.Error, what: str) -> StateError:
         # What SQLite says of a full disk, too, where it could not make a file beside the database.
         helps = "Make room, or see what ails the disk, and try again."
     return StateError(f"{what} can't be used: {error}.", helps)
+
+
+def folded(text: str) -> str:
+    """Gives a text as it is compared: without regard to case and to how a letter is composed."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _fitted(value: str | bytes | float | None) -> str | bytes | float | None:
+    """Gives what SQLite can hold: half a surrogate pair becomes a question mark, a number fits 64 bits."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return max(-(2**63), min(value, 2**63 - 1)) if isinstance(value, int) else value
+
+
+def _holds(text: str, words: str) -> bool:
+    found = folded(text)
+    return all(word in found for word in words.split("\n"))
 
 
 def _migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[Migration]) -> None:
