@@ -34,3 +34,10 @@ def checked(names: Sequence[str]) -> tuple[str, ...]:
         if name not in SCOPES:
             raise UnknownScope(name)
     return tuple(dict.fromkeys(names))
+
+
+def origin(name: str | None) -> str:
+    """Gives an origin by its name, the standard one for none; raises UnknownOrigin."""
+    if name is not None and name not in ORIGINS:
+        raise UnknownOrigin(name)
+    return name or ORIGINS[0]

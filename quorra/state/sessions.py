@@ -163,6 +163,16 @@ class Sessions:
         sql = f"SELECT {_COLUMNS} FROM entries WHERE session = ? AND {_SPOKEN} ORDER BY seq DESC LIMIT ?"
         return tuple(_entry(row) for row in reversed(self._ask(sql, ident, count)))
 
+    def before(self, ident: str, seq: int, count: int) -> tuple[Entry, ...]:
+        """Gives the last entries in front of a number, the oldest first."""
+        sql = f"SELECT {_COLUMNS} FROM entries WHERE session = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
+        return tuple(_entry(row) for row in reversed(self._ask(sql, ident, seq, count)))
+
+    def last(self, ident: str) -> Entry | None:
+        """Gives the newest entry."""
+        sql = f"SELECT {_COLUMNS} FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1"
+        return next((_entry(row) for row in self._ask(sql, ident)), None)
+
     def of_run(self, run: str) -> tuple[Entry, ...]:
         """Gives a run's entries in their order."""
         sql = f"SELECT {_COLUMNS} FROM entries WHERE run = ? AND run <> '' ORDER BY seq"
@@ -172,6 +182,11 @@ class Sessions:
         """Gives the entry that a client knows by its own id."""
         sql = f"SELECT {_COLUMNS} FROM entries WHERE session = ? AND ref = ? AND ref <> ''"
         return next((_entry(row) for row in self._ask(sql, ident, ref)), None)
+
+    def of_ref(self, principal: str, ref: str) -> str | None:
+        """Gives the session in which a principal's client sent this message of its own id."""
+        sql = "SELECT id FROM sessions JOIN entries ON session = id WHERE principal = ? AND ref = ? AND ref <> ''"
+        return next((row["id"] for row in self._ask(sql, principal, ref)), None)
 
     def search(self, principal: str, words: str, limit: int = 20) -> tuple[Entry, ...]:
         """Gives what a principal and the assistant said with every one of the words in it, the newest first."""

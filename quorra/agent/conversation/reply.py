@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from quorra.access.confirmations import wish
 from quorra.agent.asking.answer import Citation
+from quorra.state.inbox import Item
 
 Outcome = Literal["answered", "quoted", "not_found", "model_away", "asked", "empty", "stopped"]
 
@@ -37,6 +39,19 @@ class Pending:
     arguments: dict[str, Any]
     digest: str
     expires: str
+
+    @property
+    def question(self) -> str:
+        """Puts it before a person in words."""
+        return f"{self.title}\n\n{self.description}\n\nShall I?"
+
+
+def pending(item: Item) -> Pending:
+    """Gives a confirmation as a person sees it."""
+    asked = wish(item)
+    return Pending(
+        item.id, item.session, asked.tool, asked.title, asked.text, dict(asked.arguments), item.digest, item.expires
+    )
 
 
 @dataclass(frozen=True, slots=True)

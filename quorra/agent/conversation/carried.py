@@ -1,0 +1,35 @@
+"""Which sentences of a reply the passages that were looked up carry; what nothing carries is told as such."""
+
+from collections.abc import Sequence
+
+from quorra.agent.asking import citing
+from quorra.agent.asking.answer import Citation
+from quorra.agent.asking.citing import Span
+from quorra.agent.conversation.reply import Claim
+from quorra.agent.reading.sentences import sources, spans
+from quorra.agent.verifiers import claims
+from quorra.agent.verifiers.verify import Unbound, Verifier
+from quorra.index.found import Hit
+
+_MOST = 40
+"""Sentences of a reply that are checked."""
+
+
+def bind(question: str, text: str, hits: Sequence[Hit]) -> tuple[tuple[Claim, ...] | None, tuple[Citation, ...]]:
+    """Gives each sentence of a reply with what carries it; None where nothing was looked up."""
+    if not hits:
+        return None, ()
+    verifier = Verifier(question, sources(hits))
+    numbers: dict[Span, int] = {}
+    found, before = [], ""
+    for start, end in spans(text)[:_MOST]:
+        sentence = text[start:end]
+        if claims.hollow(sentence) or sentence.rstrip().endswith("?"):
+            continue
+        bound = verifier.check(sentence, before)
+        before = sentence
+        carried = () if isinstance(bound, Unbound) else bound
+        places = dict.fromkeys(citing.span(one.source, one.whole) for one in carried)
+        marks = tuple(numbers.setdefault(place, len(numbers) + 1) for place in places)
+        found.append(Claim(start, end, marks))
+    return tuple(found), tuple(citing.quote(number, place, hits) for place, number in numbers.items())

@@ -1,0 +1,80 @@
+"""A run read back from its entries: its reply if it has one, else how far it has come."""
+
+from collections.abc import Sequence
+
+from quorra.agent.asking.answer import Citation
+from quorra.agent.conversation.reply import Claim, Reply, pending
+from quorra.agent.tools.tool import Result
+from quorra.inference.protocol import Call
+from quorra.state.inbox import Item
+from quorra.state.runs import Run
+from quorra.state.sessions import Entry, Session
+
+
+def reply(session: Session, run: Run, entries: Sequence[Entry], waits: Item | None) -> Reply | None:
+    """Gives the reply that a run came to, or what it waits for; None where it was cut short."""
+    last = entries[-1]
+    if run.state == "done":
+        said = next(entry for entry in reversed(entries) if entry.kind == "assistant" and not entry.mark)
+        return _reply(session, run, said)
+    request = next((entry for entry in reversed(entries) if entry.kind == "approval_request"), None)
+    if request is None:
+        return None
+    if waits is not None and run.state == "paused":
+        return Reply("asked", request.text, (), run.backend, session.id, run.id, pending_confirmation=pending(waits))
+    if last.kind == "approval_resolved" and last.data["state"] in ("cancelled", "expired"):
+        notice = f"What was asked here is {last.data['state']}."
+        return Reply("asked", request.text, (), run.backend, session.id, run.id, notices=(notice,))
+    return None
+
+
+def _reply(session: Session, run: Run, said: Entry) -> Reply:
+    claims = said.data["claims"]
+    bound = (Claim(one["start"], one["end"], tuple(one["citations"])) for one in claims or ())
+    return Reply(
+        said.data["outcome"],
+        said.text,
+        tuple(Citation(**{**each, "lines": tuple(each["lines"])}, quote="") for each in said.data["citations"]),
+        said.data["model"],
+        session.id,
+        run.id,
+        claims=None
+        if claims is None
+        else tuple(Claim(one["start"], one["end"], tuple(one["citations"])) for one in claims),
+        notices=tuple(said.data["notices"]),
+    )
+
+
+def own(entries: Sequence[Entry]) -> list[Entry]:
+    """Gives the entries that the model has to see again: the question, its calls and their answers."""
+    return [entries[0], *(entry for entry in entries if entry.kind in ("tool_call", "tool_result"))]
+
+
+def calls(entries: Sequence[Entry]) -> list[Call]:
+    """Gives the calls of a run in their order."""
+    return [
+        Call(entry.call, entry.data["name"], entry.data["arguments"]) for entry in entries if entry.kind == "tool_call"
+    ]
+
+
+def answered(entries: Sequence[Entry]) -> list[tuple[Call, Result]]:
+    """Gives the calls that have an answer, with it."""
+    answers = {entry.call: entry for entry in entries if entry.kind == "tool_result"}
+    return [
+        (call, Result(answers[call.id].text, answers[call.id].data["ok"]))
+        for call in calls(entries)
+        if call.id in answers
+    ]
+
+
+def behind(entries: Sequence[Entry], call: str) -> list[Call]:
+    """Gives the calls that stand behind the one that was waited for, and have not been answered."""
+    done = {entry.call for entry in entries if entry.kind == "tool_result"}
+    every = calls(entries)
+    at = next((n for n, each in enumerate(every) if each.id == call), len(every))
+    return [each for each in every[at + 1 :] if each.id not in done]
+
+
+def steps(entries: Sequence[Entry]) -> int:
+    """Counts the steps that a run has taken."""
+    return max((entry.data["step"] + 1 for entry in entries if entry.kind == "tool_call"), default=0)

@@ -1,0 +1,224 @@
+"""One run of the loop: the model speaks and calls, tools answer, until it has replied, waits for a yes, or is ended."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from quorra import metrics
+from quorra.access.confirmations import Confirmations, Wish
+from quorra.agent.asking.answer import Event
+from quorra.agent.conversation import carried
+from quorra.agent.conversation.calls import REPEATS, Caller, Ran
+from quorra.agent.conversation.inspector import Record
+from quorra.agent.conversation.kept import Kept
+from quorra.agent.conversation.reply import Outcome, Pending, Reply, pending
+from quorra.agent.tools.tool import Result
+from quorra.index.found import Hit
+from quorra.inference.protocol import Call, Chat, Message, ModelAway
+from quorra.state.inbox import Item
+
+STEPS = 24
+"""How often a model may call tools in one run."""
+_CHARACTERS = 3
+"""Characters that one token stands for at least."""
+_SHORT = 400
+"""What is left of an older tool result where the model's context is full."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """A run at work. ``messages`` grow as the model and its tools speak; ``kept`` holds what of it is stored."""
+
+    chat: Chat
+    caller: Caller
+    kept: Kept
+    confirmations: Confirmations
+    record: Record
+    question: str
+    messages: list[Message]
+    max_tokens: int
+    emit: Callable[[Event], None]
+    cancelled: Callable[[], bool]
+    hits: list[Hit] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=dict)
+    step: int = 0
+    _text: str = ""
+
+    def run(self, waiting: Sequence[Call] = ()) -> Reply:
+        """Goes on to the end, answering first the calls that wait from before; raises GenerationFailed."""
+        try:
+            stopped = self._answer(waiting)
+            while stopped is None:
+                if self.step >= STEPS:
+                    return self._end("stopped", f"The model called tools {STEPS} times without a reply; it was ended.")
+                stopped = self._step()
+            return stopped
+        except ModelAway as away:
+            return self._away(away)
+        except BaseException as error:
+            self._broken(error)
+            raise
+
+    def approve(self, item: Item, wish: Wish, waiting: Sequence[Call]) -> Reply:
+        """Does what was said yes to and goes on with the calls behind it."""
+        answered = self.caller.approved(wish)
+        if isinstance(answered, Wish):
+            self.confirmations.settle(item, done=False, result="changed", now=self.kept.now)
+            return self._ask(answered)
+        result = answered.result
+        ended = result.commit or ("" if result.ok else "failed")
+        self.confirmations.settle(item, done=result.ok, result=ended, now=self.kept.now)
+        self._take(wish.call, answered)
+        return self.run(waiting)
+
+    def refuse(self, wish: Wish, waiting: Sequence[Call]) -> Reply:
+        """Tells the model that the person said no, and goes on."""
+        said = Result("The person said no. Don't do it, and don't ask again.", ok=False)
+        self._take(wish.call, Ran(said, wish.tool, 2))
+        return self.run(waiting)
+
+    def _step(self) -> Reply | None:
+        """Lets the model speak once and answers its calls; gives the reply where the run ends here."""
+        calls = self._speak()
+        if self.cancelled():
+            return self._interrupted()
+        if not calls:
+            return self._end("answered" if "".join(self.said).strip() else "empty")
+        self.kept.calls(calls, self._text, self.step)
+        self.messages.append(Message("assistant", self._text, calls=tuple(calls)))
+        self.step += 1
+        return self._answer(calls)
+
+    def _speak(self) -> Sequence[Call]:
+        """Streams what the model says; its text goes out at once, its reasoning on a channel of its own."""
+        tools = [tool.offer() for tool in self.caller.tools()]
+        self._fit()
+        self.record.call(self.chat.payload(self.messages, tools=tools, max_tokens=self.max_tokens))
+        self._text = ""
+        start = perf_counter()
+        running = self.chat.generate(self.messages, tools=tools, max_tokens=self.max_tokens, cancelled=self.cancelled)
+        try:
+            for delta in running:
+                if delta.channel == "reasoning":
+                    self.record.reasoning(delta.text)
+                    self.emit(Event("reasoning", delta.text))
+                    continue
+                if not self._text and self.said:
+                    self.emit(Event("token", "\n\n"))
+                self._text += delta.text
+                self.emit(Event("token", delta.text))
+        finally:
+            running.close()
+            self._spent("model", perf_counter() - start)
+            if self._text.strip():
+                self.said.append(self._text)
+        if running.usage and running.usage.finish == "length":
+            self.notices.append("The reply was cut where it had become too long.")
+            return ()
+        return running.calls
+
+    def _answer(self, calls: Sequence[Call]) -> Reply | None:
+        """Answers calls in their order, up to the first that a person has to be asked about."""
+        for call in calls:
+            if self.cancelled():
+                return self._interrupted()
+            self.emit(Event("status", f"using {call.name}" if self._known(call) else "using a tool"))
+            answered = self.caller.call(call)
+            if isinstance(answered, Wish):
+                return self._ask(answered)
+            self._take(call.id, answered)
+            if self.caller.repeats >= REPEATS:
+                return self._end("stopped", "The model made the same call again and again; it was ended.")
+        return None
+
+    def _known(self, call: Call) -> bool:
+        return any(tool.name == call.name for tool in self.caller.tools())
+
+    def _take(self, call: str, ran: Ran) -> None:
+        """Hands a call's answer to the model and to what is kept."""
+        self._spent("tools", ran.seconds)
+        self.hits += ran.result.hits
+        self.record.tool(ran.tool, ran.result.text)
+        self.record.passages(ran.result.hits)
+        self.messages.append(Message("tool", ran.result.text, answers=call))
+        told = self.kept.result(call, ran)
+        self.notices += told
+        metrics.count("tool_calls_total", tool=ran.tool or "unknown", ok=str(ran.result.ok).lower())
+
+    def _ask(self, wish: Wish) -> Reply:
+        """Puts a wish before the person; the run waits for as long as they like."""
+        item = self.kept.asked(wish, self.confirmations)
+        shown = pending(item)
+        question = shown.question
+        self.emit(Event("token", ("\n\n" if self.said else "") + question))
+        self.said.append(question)
+        text = self._whole()
+        self.kept.pause(text, item)
+        return self._reply("asked", text, waiting=shown)
+
+    def _end(self, outcome: Outcome, why: str = "") -> Reply:
+        """Ends the run with what was said, bound to the passages that carry it."""
+        if why:
+            self.notices.append(why)
+        elif outcome == "empty":
+            self.notices.append("The model gave no answer.")
+        text = self._whole()
+        start = perf_counter()
+        claims, citations = carried.bind(self.question, text, self.hits)
+        self._spent("verify", perf_counter() - start)
+        reply = self._reply(outcome, text, claims=claims, citations=citations)
+        self.kept.reply(reply)
+        self.record.reply(text)
+        return reply
+
+    def _interrupted(self) -> Reply:
+        """Keeps what had been said when whoever asked went away."""
+        text = self._whole()
+        self.kept.broken(text, "interrupted", "cancelled")
+        self.record.reply(text)
+        return self._reply("answered" if text else "empty", text, interrupted=True)
+
+    def _broken(self, error: BaseException) -> None:
+        """Keeps what had been said when the run fell; what fell it is told by whoever catches it."""
+        mark = "interrupted" if self.cancelled() else "failed"
+        self.kept.broken(self._whole(), mark, "cancelled" if self.cancelled() else "failed")
+
+    def _away(self, away: ModelAway) -> Reply:
+        self.kept.broken(self._whole(), "failed", "failed")
+        return self._reply("model_away", f"{away.message} {away.next}".strip())
+
+    def _reply(self, outcome: Outcome, text: str, waiting: Pending | None = None, **more: Any) -> Reply:
+        metrics.count("answers_total", outcome=outcome)
+        return Reply(
+            outcome=outcome,
+            answer=text,
+            citations=more.pop("citations", ()),
+            model=self.chat.name,
+            session_id=self.kept.session.id,
+            run_id=self.kept.run,
+            timings=self.timings,
+            pending_confirmation=waiting,
+            notices=tuple(self.notices),
+            **more,
+        )
+
+    def _whole(self) -> str:
+        return "\n\n".join(self.said)
+
+    def _spent(self, name: str, seconds: float) -> None:
+        self.timings[name] = self.timings.get(name, 0.0) + seconds
+
+    def _fit(self) -> None:
+        """Shortens older tool results, the oldest first, until the messages fit the model's context."""
+        room = max((self.chat.abilities.context - self.max_tokens) * _CHARACTERS, 2000)
+        over = sum(len(message.content) for message in self.messages) - room
+        for at, message in enumerate(self.messages[:-1]):
+            if over <= 0:
+                return
+            if message.role == "tool" and len(message.content) > _SHORT:
+                short = f"{message.content[:_SHORT]}\n[shortened: the model's context is full]"
+                over -= len(message.content) - len(short)
+                self.messages[at] = Message("tool", short, answers=message.answers)
