@@ -10,6 +10,8 @@ from quorra.errors import QuorraError
 from quorra.state.database import Database
 
 MARK = "qk"
+COLUMNS = "id, name, principal, created, revoked, kind"
+KEY, SERVICE = "key", "service"
 
 
 class UnknownKey(QuorraError):
@@ -20,13 +22,17 @@ class UnknownKey(QuorraError):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is known of a key once it has been shown; moments are ISO 8601."""
+    """What is known of a key once it has been shown; moments are ISO 8601.
+
+    A ``service`` key stands for nobody, as its service says for whom it speaks: its principal is empty.
+    """
 
     id: str
     name: str
     principal: str
     created: str
     revoked: str | None
+    kind: str = KEY
 
 
 class Keys:
@@ -35,20 +41,20 @@ class Keys:
     def __init__(self, database: Database) -> None:
         self._ask = database.ask
 
-    def create(self, name: str, principal: str, now: datetime) -> tuple[Key, str]:
+    def create(self, name: str, principal: str, now: datetime, kind: str = KEY) -> tuple[Key, str]:
         """Makes a key and gives it with its secret, which can't be had again."""
         ident = secrets.token_hex(4)
         secret = f"{MARK}_{ident}_{secrets.token_urlsafe(32)}"
-        key = Key(ident, name, principal, now.isoformat(timespec="seconds"), None)
+        key = Key(ident, name, principal, now.isoformat(timespec="seconds"), None, kind)
         self._ask(
-            "INSERT INTO keys (id, name, principal, hash, created) VALUES (?, ?, ?, ?, ?)",
-            ident, name, principal, _hash(secret), key.created,
+            "INSERT INTO keys (id, name, principal, hash, created, kind) VALUES (?, ?, ?, ?, ?, ?)",
+            ident, name, principal, _hash(secret), key.created, kind,
         )  # fmt: skip
         return key, secret
 
     def every(self) -> tuple[Key, ...]:
         """Gives every key, the oldest first, revoked ones too."""
-        rows = self._ask("SELECT id, name, principal, created, revoked FROM keys ORDER BY created, rowid")
+        rows = self._ask(f"SELECT {COLUMNS} FROM keys ORDER BY created, rowid")
         return tuple(Key(*row) for row in rows)
 
     def active(self) -> tuple[Key, ...]:
@@ -64,16 +70,12 @@ class Keys:
                 return key
         raise UnknownKey(f"No key has the id {ident!r}.", "See the ids with: quorra keys list")
 
-    def verify(self, secret: str) -> str | None:
-        """Gives the principal that a secret stands for, None for an unknown or revoked one."""
-        parts = secret.split("_", 2)
-        if len(parts) != 3 or parts[0] != MARK:
-            return None
-        rows = self._ask("SELECT hash, principal FROM keys WHERE id = ? AND revoked IS NULL", parts[1])
-        if not rows or not hmac.compare_digest(rows[0]["hash"], _hash(secret)):
-            return None
-        principal: str = rows[0]["principal"]
-        return principal
+    def verify(self, secret: str) -> Key | None:
+        """Gives the key that a secret is of, None for an unknown or revoked one; as much is done for either."""
+        ident = (*secret.split("_", 2), "", "")[1]
+        rows = self._ask(f"SELECT {COLUMNS}, hash FROM keys WHERE id = ? AND revoked IS NULL", ident)
+        right = hmac.compare_digest(rows[0]["hash"] if rows else "", _hash(secret))
+        return Key(*rows[0][:-1]) if right else None
 
 
 def _hash(secret: str) -> str:

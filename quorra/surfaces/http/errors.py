@@ -17,8 +17,10 @@ from litestar.openapi import ResponseSpec
 from litestar.response.base import ASGIResponse
 from litestar.serialization import encode_json
 
+from quorra.access.window import UnknownPrincipal
 from quorra.errors import QuorraError
 from quorra.surfaces import fields
+from quorra.surfaces.http.entry.auth import SignedOut
 
 STATUSES: Mapping[str, int] = {
     "bad_input": 400,
@@ -131,7 +133,12 @@ def reply(error: QuorraError, visitor: ASGIConnection[Any, Any, Any, Any]) -> AS
 
 
 def known(request: Request[Any, Any, Any], error: QuorraError) -> Response[Any]:
-    """Answers with an error that some room raised on purpose."""
+    """Answers with an error that some room raised on purpose.
+
+    Whom the home has lost since the door let them in is a stranger, and learns nothing of who else there is.
+    """
+    if isinstance(error, UnknownPrincipal):
+        error = SignedOut()
     if _reads(request):
         request.scope["state"]["outcome"] = error.code
         number = status(error.code)

@@ -23,6 +23,7 @@ from quorra.jobs.watch import Watched, Watcher
 from quorra.surfaces.http import errors
 from quorra.surfaces.http.app import build
 from quorra.surfaces.http.desk import Desk
+from quorra.surfaces.http.entry import roads
 from quorra.surfaces.http.entry.auth import Auth
 from quorra.surfaces.http.entry.door import Door
 
@@ -87,7 +88,7 @@ def run(home: "Home", listening: socket.socket, say: Callable[[str], None]) -> N
     _open(home)
     address, port = listening.getsockname()[:2]
     local = _is_loopback(address)
-    auth = Auth(home.keys.verify, port)
+    auth = Auth(roads.bearers(home), port)
     desk = Desk(home.settings.service.queue)
     hosts = frozenset({"localhost", "127.0.0.1", "::1", address}) if local else None
     door = Door(build(home, desk, auth), auth, hosts)

@@ -75,7 +75,7 @@ def test_a_browser_that_is_turned_away_reads_what_to_do(service: Service, path: 
 
 def test_a_revoked_key_is_a_stranger_at_once(service: Service) -> None:
     made = json.loads(quorra(service.home, "keys", "create", "lost phone", "--json").stdout)
-    assert set(made["keys"][0]) == {"id", "name", "principal", "created", "revoked"}
+    assert set(made["keys"][0]) == {"id", "name", "principal", "created", "revoked", "kind"}
     with httpx.Client(base_url=service.url, headers={"Authorization": f"Bearer {made['key']}"}) as phone:
         assert phone.get("/schema").status_code == 200
         assert quorra(service.home, "keys", "revoke", made["keys"][0]["id"]).returncode == 0

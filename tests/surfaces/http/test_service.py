@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from quorra.access.principals import People
 from quorra.surfaces.http import serve
 from quorra.surfaces.http.entry.auth import Auth
+from quorra.surfaces.http.entry.bearers import Bearers
 from tests.surfaces.http.conftest import (
     BROKEN,
     HIDDEN,
@@ -223,7 +225,7 @@ def test_it_refuses_to_listen_to_others_without_a_key(tmp_path: Path) -> None:
 
 def test_with_a_key_it_may_listen_to_others_and_gives_them_no_link() -> None:
     serve.bind("0.0.0.0", 0, has_key=True).close()
-    auth = Auth(lambda key: None, 8750)
+    auth = Auth(Bearers(lambda key: None, lambda who: None, People({})), 8750)
     assert serve.link(auth, "192.0.2.7", 8750) == "http://192.0.2.7:8750/"
     assert serve.link(auth, "127.0.0.1", 8750).startswith("http://127.0.0.1:8750/?token=")
     assert serve.link(auth, "::1", 8750).startswith("http://[::1]:8750/?token=")

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from quorra.access.principals import named
+from quorra.access.window import OWNER
+from quorra.state.keys import KEY, SERVICE
 from quorra.surfaces.cli.verb import DONE, Call, Result, verb
 
 if TYPE_CHECKING:
@@ -29,11 +32,14 @@ def serve(call: Call, host: str | None, port: int | None) -> Result:
 
 def _serve(call: Call, home: "Home", host: str | None, port: int | None) -> None:
     from quorra.surfaces.http import serve as service
+    from quorra.surfaces.http.entry import roads
 
     told = home.settings.service
     listening = service.bind(
-        told.host if host is None else host, told.port if port is None else port, bool(home.keys.active())
+        told.host if host is None else host, told.port if port is None else port, roads.open_to_others(home)
     )
+    for line in roads.told(home):
+        call.say(line)
 
     def say(url: str) -> None:
         click.echo(json.dumps({"url": url}) if call.json else f"Quorra listens at {url}")
@@ -49,15 +55,21 @@ def keys() -> None:
 
 @keys.command()
 @click.argument("name", default="api")
-@click.option("--for", "whose", default="owner", show_default=True, help="Whose windows and rights it has.")
+@click.option("--for", "whose", help="Whose windows and rights it has; the owner's if nobody is named.")
+@click.option("--service", is_flag=True, help="For a program that says with each request for whom it speaks.")
 @verb
-def create(call: Call, name: str, whose: str) -> Result:
+def create(call: Call, name: str, whose: str | None, service: bool) -> Result:
     """Make a key and show it this once; NAME tells it from the others."""
+    if service and whose is not None:
+        raise click.UsageError("A service key is nobody's own: --service and --for exclude each other.")
     with call.open() as home:
         call.owns("Handling keys")
-        home.window(whose, None)  # a key for nobody would open nothing
-        key, secret = home.keys.create(name, whose, datetime.now(UTC))
-    text = f"{secret}\nKeep it: it is not shown again. Send it as: Authorization: Bearer …"
+        whose = "" if service else named(whose or OWNER).id
+        if whose:
+            home.window(whose, None)  # a key for nobody would open nothing
+        key, secret = home.keys.create(name, whose, datetime.now(UTC), SERVICE if service else KEY)
+    more = ", and whom it speaks for as: X-Quorra-User-Email: …" if service else ""
+    text = f"{secret}\nKeep it: it is not shown again. Send it as: Authorization: Bearer …{more}"
     return Result({"keys": [asdict(key)], "key": secret}, text)
 
 
@@ -84,4 +96,4 @@ def revoke(call: Call, ident: str) -> Result:
 
 def _told(key: "Key") -> str:
     state = f"revoked {key.revoked}" if key.revoked else "active"
-    return f"{key.id}  {key.name:20} {key.principal:16} made {key.created}  {state}"
+    return f"{key.id}  {key.name:20} {key.principal or key.kind:16} made {key.created}  {state}"

@@ -1,14 +1,21 @@
-"""Who is asking: a browser that opened the printed link once, or a program with an API key."""
+"""Who is asking: a browser that opened the printed link once, or whoever a bearer's secret stands for."""
 
-import hashlib
+import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Sequence
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 from litestar.connection import ASGIConnection
 
+from quorra.access.principals import AuthenticatedPrincipal
+from quorra.access.window import OWNER
 from quorra.errors import QuorraError
+from quorra.surfaces.http.entry.attempts import Attempts, digest
+
+SPEAKS_FOR = "x-quorra-user-email"
+EVEN = 0.05
+"""Seconds that a refusal takes at least, so that its time does not tell what was wrong."""
 
 
 class SignedOut(QuorraError):
@@ -24,49 +31,20 @@ class SignedOut(QuorraError):
         )
 
 
-class TooManyTries(QuorraError):
-    """An address has guessed too often; for a minute each further wrong secret of its is answered with this."""
+class Finds(Protocol):
+    """Finds out who is behind the bearer secrets and the e-mail addresses that a request came with."""
 
-    code = "too_many_tries"
-
-    def __init__(self) -> None:
-        super().__init__("Too many wrong keys came from this address.", "Wait a minute and try again.")
-
-
-class Attempts:
-    """Counts the different wrong secrets of each address; the same one again is a forgotten program, no guess.
-
-    A right secret is never made to wait: strangers at one address must not lock its people out.
-    """
-
-    def __init__(self, most: int = 10, seconds: float = 60.0) -> None:
-        self._most = most
-        self._seconds = seconds
-        self._wrong: dict[str, dict[bytes, float]] = {}
-
-    def failed(self, address: str, secret: str) -> None:
-        """Remembers a wrong secret and forgets what is old; raises TooManyTries where an address has to wait."""
-        now = monotonic()
-        waiting = sum(when > now - self._seconds for when in self._wrong.get(address, {}).values()) >= self._most
-        self._wrong.setdefault(address, {})[_digest(secret)] = now
-        for other, wrong in list(self._wrong.items()):
-            fresh = {digest: when for digest, when in wrong.items() if when > now - self._seconds}
-            self._wrong[other] = dict(list(fresh.items())[-2 * self._most :])
-            if not fresh:
-                del self._wrong[other]
-        if waiting:
-            raise TooManyTries
+    async def who(self, secrets: Sequence[str], emails: Sequence[str]) -> AuthenticatedPrincipal | None:
+        """Gives the principal; None for a stranger."""
+        ...
 
 
 class Auth:
-    """Knows the one-time link, the sessions opened by it, and how to verify a key. Only digests are kept.
+    """Knows the one-time link, the sessions opened by it, and who finds out about bearers. Only digests are kept."""
 
-    ``verify`` gives a key's principal, or None for a key that is unknown or revoked.
-    """
-
-    def __init__(self, verify: Callable[[str], str | None], port: int) -> None:
+    def __init__(self, bearers: Finds, port: int) -> None:
         self.cookie = f"quorra-{port}"
-        self._verify = verify
+        self._bearers = bearers
         self._link: bytes | None = None
         self._sessions: set[bytes] = set()
         self._attempts = Attempts()
@@ -74,38 +52,45 @@ class Auth:
     def link(self) -> str:
         """Makes the one-time token of the login link."""
         token = secrets.token_urlsafe(32)
-        self._link = _digest(token)
+        self._link = digest(token)
         return token
 
     def enter(self, token: str, address: str) -> str:
         """Uses the link up and gives the secret of a new session; raises SignedOut for any other token."""
-        if self._link is None or not secrets.compare_digest(_digest(token), self._link):
+        if self._link is None or not secrets.compare_digest(digest(token), self._link):
             self._attempts.failed(address, token)
             raise SignedOut
         self._link = None
         secret = secrets.token_urlsafe(32)
-        self._sessions.add(_digest(secret))
+        self._sessions.add(digest(secret))
         return secret
 
-    def who(self, visitor: ASGIConnection[Any, Any, Any, Any]) -> str | None:
-        """Gives the principal behind a request's cookie or key; None for a stranger. Raises TooManyTries."""
-        if self._own_page(visitor) and _digest(visitor.cookies.get(self.cookie, "")) in self._sessions:
-            return "owner"
-        scheme, _, key = visitor.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not key.strip():
-            return None
-        address = visitor.client.host if visitor.client else ""
-        principal = self._verify(key.strip())
-        if principal is None:
-            self._attempts.failed(address, key)
-        return principal
+    async def who(self, visitor: ASGIConnection[Any, Any, Any, Any]) -> AuthenticatedPrincipal | None:
+        """Gives the principal behind a request; None for a stranger. Raises TooManyTries.
 
-    @staticmethod
-    def _own_page(visitor: ASGIConnection[Any, Any, Any, Any]) -> bool:
-        """Tells whether no other page is behind the request; another port is the same site to a cookie."""
-        origin = visitor.headers.get("origin")
-        return origin is None or origin == f"http://{visitor.headers.get('host', '')}"
+        Who sends a bearer's secret is judged by it alone, whatever cookie comes along.
+        """
+        sent, emails = _bearers(visitor), visitor.headers.getall(SPEAKS_FOR, [])
+        if not sent and not emails:
+            return self._browser(visitor)
+        begun = monotonic()
+        found = await self._bearers.who(sent, emails)
+        if found is None:
+            await asyncio.sleep(begun + EVEN - monotonic())
+            self._attempts.failed(visitor.client.host if visitor.client else "", "\0".join([*sent, *emails]))
+        return found
+
+    def _browser(self, visitor: ASGIConnection[Any, Any, Any, Any]) -> AuthenticatedPrincipal | None:
+        known = digest(visitor.cookies.get(self.cookie, "")) in self._sessions
+        return AuthenticatedPrincipal(OWNER) if known and _own_page(visitor) else None
 
 
-def _digest(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+def _bearers(visitor: ASGIConnection[Any, Any, Any, Any]) -> list[str]:
+    parts = [value.partition(" ") for value in visitor.headers.getall("authorization", [])]
+    return [secret.strip() for scheme, _, secret in parts if scheme.lower() == "bearer"]
+
+
+def _own_page(visitor: ASGIConnection[Any, Any, Any, Any]) -> bool:
+    """Tells whether no other page is behind the request; another port is the same site to a cookie."""
+    origin = visitor.headers.get("origin")
+    return origin is None or origin == f"http://{visitor.headers.get('host', '')}"

@@ -69,7 +69,7 @@ class Door:
 
     async def _serve(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         try:
-            self._identify(scope)
+            await self._identify(scope)
         except QuorraError as error:
             metrics.count("http_turned_away_total", reason=error.code)
             scope["state"]["outcome"] = error.code
@@ -77,15 +77,15 @@ class Door:
         else:
             await self._app(scope, receive, send)
 
-    def _identify(self, scope: HTTPScope) -> None:
+    async def _identify(self, scope: HTTPScope) -> None:
         visitor: ASGIConnection[Any, Any, Any, Any] = ASGIConnection(scope)
         host = visitor.headers.get("host", "")
         if not _port(host) or (self._hosts is not None and _name(host) not in self._hosts):
             raise WrongHost
-        principal = self._auth.who(visitor)
-        if principal is None and scope["path"] not in OPEN:
+        found = await self._auth.who(visitor)
+        if found is None and scope["path"] not in OPEN:
             raise SignedOut
-        scope["state"]["principal"] = principal
+        scope["state"]["principal"] = found and found.id
 
 
 def _guarded(send: Send, started: Callable[[int], None]) -> Send:
