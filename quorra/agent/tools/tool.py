@@ -142,11 +142,12 @@ def schema(struct: type[msgspec.Struct]) -> Mapping[str, Any]:
     """Gives a Struct's JSON schema, every reference put in its place, as small models read no others."""
     (found,), parts = msgspec.json.schema_components([struct], ref_template="{name}")
 
-    def whole(part: Any) -> Any:
+    def whole(part: Any, fields: bool = False) -> Any:
         if isinstance(part, dict):
-            if "$ref" in part:
+            if not fields and "$ref" in part:
                 return whole(parts[part["$ref"]])
-            return {key: whole(value) for key, value in part.items() if key not in ("title", "default")}
+            kept = [key for key in part if fields or key not in ("title", "default")]
+            return {key: whole(part[key], key == "properties" and not fields) for key in kept}
         return [whole(each) for each in part] if isinstance(part, list) else part
 
     made: Mapping[str, Any] = whole(found)

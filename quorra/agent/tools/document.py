@@ -1,0 +1,143 @@
+"""The tool that writes a note: a new one at once, over one that is there only once a person has said yes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from quorra.access.changes.documenting import Draft
+from quorra.access.changes.writing import BadName
+from quorra.agent.scopes import GENERAL
+from quorra.agent.tools.told import given, quoted, written
+from quorra.agent.tools.told.given import Named, Text, Texts
+from quorra.agent.tools.tool import Reach, Result, Tool
+from quorra.vault.reading import parse
+from quorra.vault.texts import ENDING, is_note
+from quorra.vault.writing import compose
+from quorra.vault.writing.compose import Fields, Uncomposed
+from quorra.vault.writing.serialize import Unwritable
+
+_INBOX = "inbox"
+
+
+class Document(msgspec.Struct, kw_only=True):
+    """Write a note. Where one of that path is there already, the change waits until a person approves it."""
+
+    title: Text = ""
+    text: Annotated[Text, Meta(description="Markdown, without frontmatter")]
+    folder: Annotated[Text, Meta(description="for a new note; its name comes from the title")] = ""
+    path: Annotated[Text, Meta(description="instead of folder")] = ""
+    summary: Annotated[Text, Meta(description="one sentence on what it holds")] = ""
+    type: Text = ""
+    tags: Texts = ()
+    entities: Annotated[Texts, Meta(description="paths of notes it is about")] = ()
+    reason: Text = ""
+
+
+def document(reach: Reach, call: Document) -> Result:
+    """Assembles a note from its fields and writes or parks it."""
+    if not reach.window.whole:
+        return Result("Notes can't be written from here: that takes a view of the whole home.", ok=False)
+    fields, text = _fields(call)
+    if not text.strip() and not fields.summary:
+        return Result("Not written: text is empty. Give the whole text of the note.", ok=False)
+    there = given.seen(reach)
+    path, said = _path(reach, call, fields.title, there)
+    if not fields.title and not path.endswith("/") and path not in there:
+        name = path.removesuffix(ENDING).rpartition("/")[2]
+        fields = replace(fields, title=name.replace("-", " ").capitalize())
+    if not fields.title and path.endswith("/"):
+        return Result("Not written: it has no title. Give title.", ok=False)
+    entities = _entities(reach, fields.entities, there)
+    if isinstance(entities, str):
+        return Result(f"Not written: among entities: {entities}", ok=False)
+    draft = Draft(path, replace(fields, entities=entities), text.encode("utf-8", "surrogatepass"))
+    return _written(reach, draft, given.text(call.reason), said)
+
+
+def _written(reach: Reach, draft: Draft, reason: str, said: str) -> Result:
+    """Writes or parks a note and tells which it was."""
+    try:
+        done = reach.rooms.changes.document(draft, reach.origin("document", reason))
+    except (BadName, Uncomposed, Unwritable) as error:
+        known = quoted.names(given.folders(given.seen(reach)), 20)
+        folders = f" The folders are: {known}." if isinstance(error, BadName) and known else ""
+        return Result(f"Not written. {quoted.plain(f'{error.message} {error.next}')}{folders}", ok=False)
+    if done.code == "taken":
+        taken = f"{draft.path}{compose.slug(draft.fields.title)}{ENDING}"
+        told = f"Not written: {quoted.inline(taken, 400)} is there already. Read it. Then choose another title, or"
+        return Result(f"{told} call again with that as path and the whole new text: a person is asked.", ok=False)
+    found = written.result(done, reach, said)
+    return replace(found, text=f"{quoted.names(found.targets)}: {found.text}") if found.ok else found
+
+
+def _fields(call: Document) -> tuple[Fields, str]:
+    """Gives the fields and the text; what frontmatter in the text says fills the fields that were not given."""
+    told = given.text(call.text)
+    # A model that wrote the whole note in one line of JSON escaped its line ends twice.
+    if "\n" not in told and told.count("\\n") > 1:
+        told = told.replace("\\n", "\n")
+    note = parse.note("", told.encode("utf-8", "surrogatepass"))
+    own: Mapping[str, Any] = note.metadata if note.body_start else {}
+    body = note.body.lstrip("\r\n") if own else told
+    title = given.text(call.title) or given.text(own.get("title"))
+    if not title and note.headings and note.headings[0].level == 1:
+        title = note.headings[0].text
+    return Fields(
+        title=title,
+        summary=given.text(call.summary) or given.text(own.get("summary")),
+        type=given.text(call.type) or given.text(own.get("type")),
+        tags=given.texts(call.tags) or given.texts(own.get("tags")),
+        entities=given.texts(call.entities) or given.texts(own.get("entities")),
+        source=given.text(own.get("source")),
+    ), body
+
+
+def _path(reach: Reach, call: Document, title: str, there: Sequence[str]) -> tuple[str, str]:
+    """Gives where the note is to lie, a folder with a slash at its end, and what was taken for what.
+
+    A path goes before a folder, a note that is there before a new one of its bare name.
+    """
+    path, folder = (_clean(reach, given.text(value)) for value in (call.path, call.folder))
+    folder = folder.rstrip("/")
+    if folder.endswith(ENDING) and not path:
+        path, folder = folder, ""
+    if path.endswith("/") or (path and title and reach.rooms.library.folder(path)):
+        path, folder = "", path.rstrip("/")
+    if not path:
+        chosen = folder or (_INBOX if reach.rooms.library.folder(_INBOX) else "")
+        said = "" if folder else f"(No folder was given; {quoted.inline(chosen or 'the top')} was taken.)\n"
+        return (f"{chosen}/", said) if chosen else (f"{compose.slug(title)}{ENDING}", said)
+    if "/" not in path:
+        known = None if folder else given.file(reach, path, [name for name in there if is_note(name)])
+        if isinstance(known, Named):
+            return known.path, known.said
+        path = f"{folder}/{path}" if folder else path
+    above, _, name = path.removesuffix(ENDING).rpartition("/")
+    kebab = f"{above}/{compose.slug(name)}{ENDING}" if above else f"{compose.slug(name)}{ENDING}"
+    if f"{path.removesuffix(ENDING)}{ENDING}" in there or not compose.slug(name) or kebab == path:
+        return path, ""
+    return kebab, f"({quoted.inline(path)} was taken for {quoted.inline(kebab)}.)\n"
+
+
+def _clean(reach: Reach, name: str) -> str:
+    """Gives a path as it counts from the vault; one into facts is left, so that it is refused as what it is."""
+    found = given.bare(name).removeprefix("./")
+    found = found if found.startswith("/facts") else found.lstrip("/")
+    return reach.rooms.library.texts.counted(found) or found
+
+
+def _entities(reach: Reach, names: Sequence[str], there: Sequence[str]) -> tuple[str, ...] | str:
+    """Gives the paths of the notes that are named; a sentence where one of them is none."""
+    found: list[str] = []
+    for name in names:
+        named = given.file(reach, name, there)
+        if not isinstance(named, Named):
+            return named or given.missing(name, there)
+        found.append(named.path.removesuffix(ENDING))
+    return tuple(found)
+
+
+TOOLS = (Tool("document", Document, frozenset({GENERAL}), 1, document, writes=True),)

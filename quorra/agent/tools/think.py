@@ -1,0 +1,21 @@
+"""A tool to think with: the call is logged, and its text comes back to nobody."""
+
+import msgspec
+
+from quorra.agent.scopes import GENERAL
+from quorra.agent.tools.told.given import Text
+from quorra.agent.tools.tool import Reach, Result, Tool
+
+
+class Think(msgspec.Struct):
+    """Think a step through before you act. Nobody reads it; nothing is done."""
+
+    thought: Text
+
+
+def think(reach: Reach, call: Think) -> Result:
+    """Does nothing."""
+    return Result("Noted. Go on.")
+
+
+TOOLS = (Tool("think", Think, frozenset({GENERAL}), 0, think),)
