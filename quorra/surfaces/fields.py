@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from quorra.access.planned import Planned, Written
     from quorra.access.proposals import Shown
     from quorra.agent.asking.answer import Answer
+    from quorra.agent.conversation.reply import Reply
     from quorra.evals.run import Run
     from quorra.index.found import Found
     from quorra.state.inbox import Item
@@ -25,6 +26,11 @@ def found(value: "Found") -> dict[str, Any]:
 
 def answer(value: "Answer") -> dict[str, Any]:
     """Gives an answer's fields."""
+    return asdict(value)
+
+
+def reply(value: "Reply") -> dict[str, Any]:
+    """Gives a reply's fields."""
     return asdict(value)
 
 

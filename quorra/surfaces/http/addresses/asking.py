@@ -44,7 +44,7 @@ class Search(msgspec.Struct, forbid_unknown_fields=True):
 async def ask(request: Asked, data: Question) -> Response[dict[str, Any]]:
     """Answers one question from the vault and facts, with citations; 503 while the model is away or too many wait."""
     home: Home = request.app.state.home
-    window = home.window(caller(request), None)
+    window = home.window(caller(request).id, None)
     answer = await stream.whole(
         request.app.state.desk,
         lambda emit, cancelled: home.ask(data.question, window=window, emit=emit, cancelled=cancelled),
@@ -59,6 +59,6 @@ async def ask(request: Asked, data: Question) -> Response[dict[str, Any]]:
 async def search(request: Asked, data: Search) -> dict[str, Any]:
     """Finds notes, one hit a note: its best passage."""
     home: Home = request.app.state.home
-    window = home.window(caller(request), data.window)
+    window = home.window(caller(request).id, data.window)
     found = await asyncio.to_thread(home.search, data.question, k=data.k, mode=data.mode, window=window, at=data.at)
     return fields.found(found)

@@ -46,7 +46,7 @@ async def streamed(request: Asked, data: Message) -> Events[Answer]:
 
 def _work(request: Asked, data: Message) -> Work[Answer]:
     home: Home = request.app.state.home
-    window = home.window(caller(request), None)
+    window = home.window(caller(request).id, None)
 
     def work(emit: Emit, cancelled: Cancelled) -> Answer:
         return home.ask(data.message, window=window, emit=emit, cancelled=cancelled)
