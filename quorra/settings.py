@@ -144,6 +144,18 @@ class Source(_Table):
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
 
 
+class Matrix(_Table):
+    """The Matrix bot: its account, whom it knows (Matrix id to e-mail), and what its rooms are for."""
+
+    homeserver: str = ""
+    user: str = Field(default="", pattern="^(@[^:]+:.+)?$")
+    service: str = Field(default="", description="empty: where the service of this home listens")
+    rooms: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    people: Mapping[str, str] = Field(default_factory=dict)
+    parallel: int = Field(default=4, ge=1, description="rooms that are answered at once")
+    patience: float = Field(default=60.0, ge=0, description="seconds that a service that is away is waited for")
+
+
 class Settings(_Table):
     """Everything that a home can be told; every field has a default."""
 
@@ -155,6 +167,7 @@ class Settings(_Table):
     owner: Owner = Owner()
     watch: Watch = Watch()
     authors: Mapping[Annotated[int, Field(ge=0)], Author] = Field(default_factory=dict)
+    matrix: Matrix = Matrix()
     models: Mapping[str, Source] = Field(default_factory=dict)
     people: Mapping[str, str] = Field(default_factory=dict)
     oidc: Oidc = Oidc()
