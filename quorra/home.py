@@ -19,9 +19,14 @@ from quorra.ledger.change import Origin, Refused
 from quorra.ledger.ledger import Ledger
 from quorra.settings import FACTS, Settings
 from quorra.state import database
+from quorra.state.audit import LOG, Audit
 from quorra.state.database import Database
 from quorra.state.inbox import Inbox
 from quorra.state.keys import Keys
+from quorra.state.outbox import Outbox
+from quorra.state.preferences import Preferences
+from quorra.state.runs import Runs
+from quorra.state.sessions import Sessions
 from quorra.vault import past, starter
 from quorra.vault.library import Known, Library
 from quorra.vault.reorg.reorganize import LinkGraph
@@ -91,7 +96,7 @@ class Home:
         for name in ("index", "embedder", "model", "state", "ledger"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
-        for name in ("keys", "proposals"):
+        for name in ("keys", "sessions", "runs", "audit", "outbox", "preferences", "proposals"):
             self.__dict__.pop(name, None)
         if self._spare:
             self._spare.cleanup()
@@ -172,6 +177,31 @@ class Home:
     def keys(self) -> Keys:
         """The API keys."""
         return Keys(self.state)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """The conversations."""
+        return Sessions(self.state)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The turns and their traces."""
+        return Runs(self.state)
+
+    @cached_property
+    def audit(self) -> Audit:
+        """What was done at tier 1 and above."""
+        return Audit(self.state, self.private / LOG)
+
+    @cached_property
+    def outbox(self) -> Outbox:
+        """What people are told afterwards."""
+        return Outbox(self.state)
+
+    @cached_property
+    def preferences(self) -> Preferences:
+        """What each principal has chosen."""
+        return Preferences(self.state)
 
     def window(self, principal: str, text: str | None) -> Window:
         """Gives a principal's window, narrowed to the domains in ``text`` (separated by commas).

@@ -104,7 +104,8 @@ class Proposals:
         An item that was approved within the last minute may be at work in a process that lives.
         """
         refs = self.ledger.renderings()
-        rows = {item.id: item for item in self.box.every() if item.state in ("draft_ready", "approved", "failed")}
+        alive = ("draft_ready", "approved", "failed")
+        rows = {item.id: item for item in self.box.every() if item.state in alive and item.kind in self.kinds}
         for name in refs.keys() - rows.keys():
             self.ledger.withdraw(name)
         for item in rows.values():

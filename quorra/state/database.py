@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +68,7 @@ class Database:
         self._lock = threading.RLock()
         self._depth = 0
         self._secrets: dict[str, bytes] = {}
+        self._after: list[Callable[[], None]] = []
 
     def ask(self, sql: str, *values: str | bytes | float | None) -> list[sqlite3.Row]:
         """Runs one statement, which commits by itself outside a transaction; raises StateError."""
@@ -84,25 +85,31 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """Makes all that is asked inside happen or nothing, no other writer between; one inside another joins it."""
         with self._lock:
-            if self._depth == 0:
-                self.ask("BEGIN IMMEDIATE")
-            self._depth += 1
+            if self._depth:
+                yield
+                return
+            self.ask("BEGIN IMMEDIATE")
+            self._depth, self._after = 1, []
             try:
                 yield
-                if self._depth == 1:
-                    self.ask("COMMIT")
+                self.ask("COMMIT")
             except BaseException:
-                if self._depth == 1 and self._connection.in_transaction:
+                if self._connection.in_transaction:
                     self._connection.rollback()
                 raise
             finally:
-                self._depth -= 1
+                self._depth = 0
+            for work in self._after:
+                work()
 
-    @property
-    def busy(self) -> bool:
-        """Tells whether the calling thread is in a transaction."""
-        with self._lock:
-            return self._depth > 0
+    def framed(self, before: Callable[[], None], after: Callable[[], None]) -> None:
+        """Does ``before`` now and ``after`` when the transaction is committed, once in it however often asked.
+
+        ``after`` runs before any other thread's statement; what it raises leaves what was committed as it is.
+        """
+        if after not in self._after:
+            before()
+            self._after.append(after)
 
     def secret(self, name: str) -> bytes:
         """Gives one of the home's own random keys, made when first asked for."""

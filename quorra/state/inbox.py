@@ -12,7 +12,11 @@ from quorra.errors import QuorraError
 from quorra.state.database import Database
 
 State = Literal["draft_ready", "approved", "applied", "failed", "declined", "cancelled", "expired"]
-_COLUMNS = "id, kind, title, payload, principal, surface, reason, state, created, changed, shown, result"
+_FIELDS = (
+    "id", "kind", "title", "payload", "principal", "surface", "reason", "state", "created", "changed", "shown",
+    "result", "session", "run", "tool", "digest", "expires",
+)  # fmt: skip
+_COLUMNS = ", ".join(_FIELDS)
 
 
 class UnknownItem(QuorraError):
@@ -29,8 +33,9 @@ class Item:
     """One entry: what is proposed, by whom and why, and how far it is.
 
     ``shown`` identifies the rendering that a person saw last; ``result`` is the
-    commit of an applied item or the error that the last try ended with. Moments
-    are ISO 8601.
+    commit of an applied item or the error that the last try ended with. What
+    belongs to a conversation names its ``session``, ``run`` and ``tool``, and by
+    its ``digest`` exactly what will be done. Moments are ISO 8601.
     """
 
     id: str
@@ -45,6 +50,11 @@ class Item:
     changed: str
     shown: str
     result: str | None
+    session: str = ""
+    run: str = ""
+    tool: str = ""
+    digest: str = ""
+    expires: str = ""
 
 
 class Inbox:
@@ -55,11 +65,8 @@ class Inbox:
 
     def put(self, item: Item) -> None:
         """Adds an item."""
-        self._ask(
-            f"INSERT INTO inbox ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            item.id, item.kind, item.title, json.dumps(dict(item.payload)), item.principal, item.surface,
-            item.reason, item.state, item.created, item.changed, item.shown, item.result,
-        )  # fmt: skip
+        values = (json.dumps(dict(item.payload)) if name == "payload" else getattr(item, name) for name in _FIELDS)
+        self._ask(f"INSERT INTO inbox ({_COLUMNS}) VALUES ({', '.join('?' * len(_FIELDS))})", *values)
 
     def get(self, ident: str) -> Item:
         """Gives an item; raises UnknownItem."""
@@ -67,10 +74,10 @@ class Inbox:
             return _item(row)
         raise UnknownItem(ident)
 
-    def waiting(self) -> tuple[Item, ...]:
-        """Gives what waits for a person, the oldest first."""
-        sql = f"SELECT {_COLUMNS} FROM inbox WHERE state = 'draft_ready' ORDER BY created, rowid"
-        return tuple(_item(row) for row in self._ask(sql))
+    def waiting(self, kind: str | None = None, state: State = "draft_ready") -> tuple[Item, ...]:
+        """Gives what waits for a person, or is in another state, of one kind where it is named; the oldest first."""
+        sql = f"SELECT {_COLUMNS} FROM inbox WHERE state = ?1 AND ?2 IN ('', kind) ORDER BY created, rowid"
+        return tuple(_item(row) for row in self._ask(sql, state, kind or ""))
 
     def every(self) -> tuple[Item, ...]:
         """Gives every item, the oldest first."""
@@ -80,6 +87,17 @@ class Inbox:
         """Moves an item on if it is still in the state ``before``; False where another was quicker."""
         sql = "UPDATE inbox SET state = ?, changed = ?, result = ? WHERE id = ? AND state = ? RETURNING id"
         return bool(self._ask(sql, after, now.isoformat(timespec="seconds"), result, ident, before))
+
+    def revise(
+        self, ident: str, before: str, title: str, payload: Mapping[str, Any], digest: str, now: datetime
+    ) -> bool:
+        """Puts something else in an item's place if it waits with the digest ``before``; that is what was seen, too."""
+        sql = (
+            "UPDATE inbox SET title = ?, payload = ?, digest = ?3, shown = ?3, changed = ?"
+            " WHERE id = ? AND digest = ? AND state = 'draft_ready' RETURNING id"
+        )
+        moment = now.isoformat(timespec="seconds")
+        return bool(self._ask(sql, title, json.dumps(dict(payload)), digest, moment, ident, before))
 
     def show(self, ident: str, shown: str) -> None:
         """Notes which rendering of an item a person has seen."""

@@ -61,6 +61,7 @@ CREATE TABLE events (
 ) STRICT, WITHOUT ROWID;
 
 -- What was done at tier 1 and above; sqlite_sequence remembers how many rows there ever were.
+-- follows is the row that the log file ended with when the row's transaction began.
 CREATE TABLE audit (
     n INTEGER PRIMARY KEY AUTOINCREMENT,
     at TEXT NOT NULL,
@@ -72,6 +73,7 @@ CREATE TABLE audit (
     run TEXT NOT NULL,
     target TEXT NOT NULL,
     ok INTEGER CHECK (ok IN (0, 1)),
+    follows INTEGER NOT NULL,
     chain TEXT NOT NULL
 ) STRICT;
 CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit is kept'); END;
