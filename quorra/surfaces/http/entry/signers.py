@@ -23,7 +23,7 @@ log = structlog.get_logger("quorra.http")
 class Signers:
     """Keys by their id; an unknown id is looked for once in a while, however many ask for it."""
 
-    def __init__(self, issuer: str, jwks: str = "", pause: float = PAUSE) -> None:
+    def __init__(self, issuer: str, jwks: str, pause: float) -> None:
         self._issuer, self._jwks, self._pause = issuer, jwks, pause
         self._keys: Mapping[str, RSAKey] = {}
         self._fetched = self._tried = float("-inf")
