@@ -75,7 +75,7 @@ def test_a_provider_may_exchange_its_keys_and_its_tokens_end(provider: Provider)
 
     def tokens(*keys: dict[str, Any], lifetime: int = 3600) -> Iterator[str]:
         again = real.start(*keys, port=provider.port, lifetime=lifetime, client=client)
-        yield real.login(again, client)["id_token"]
+        yield real.login(again, client)["access_token"]
         again.stop()
 
     async def life() -> None:
