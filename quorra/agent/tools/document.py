@@ -13,8 +13,9 @@ from quorra.agent.scopes import GENERAL
 from quorra.agent.tools.told import given, quoted, written
 from quorra.agent.tools.told.given import Named, Text, Texts
 from quorra.agent.tools.tool import Reach, Result, Tool
+from quorra.vault.links import fold
 from quorra.vault.reading import parse
-from quorra.vault.texts import ENDING, is_note
+from quorra.vault.texts import ENDING, is_note, named
 from quorra.vault.writing import compose
 from quorra.vault.writing.compose import Fields, Uncomposed
 from quorra.vault.writing.serialize import Unwritable
@@ -100,7 +101,7 @@ def _path(reach: Reach, call: Document, title: str, there: Sequence[str]) -> tup
 
     A path goes before a folder, a note that is there before a new one of its bare name.
     """
-    path, folder = (_clean(reach, given.text(value)) for value in (call.path, call.folder))
+    path, folder = (_clean(reach, given.text(value), there) for value in (call.path, call.folder))
     folder = folder.rstrip("/")
     if folder.endswith(ENDING) and not path:
         path, folder = folder, ""
@@ -108,12 +109,13 @@ def _path(reach: Reach, call: Document, title: str, there: Sequence[str]) -> tup
         path, folder = "", path.rstrip("/")
     if not path:
         chosen = folder or (_INBOX if reach.rooms.library.folder(_INBOX) else "")
-        said = "" if folder else f"(No folder was given; {quoted.inline(chosen or 'the top')} was taken.)\n"
+        taken = quoted.inline(chosen) if chosen else "the top of the vault"
+        said = "" if folder else f"(No folder was given; {taken} was taken.)\n"
         return (f"{chosen}/", said) if chosen else (f"{compose.slug(title)}{ENDING}", said)
     if "/" not in path:
-        known = None if folder else given.file(reach, path, [name for name in there if is_note(name)])
-        if isinstance(known, Named):
-            return known.path, known.said
+        known = None if folder else named(path, [name for name in there if is_note(name)])
+        if known:
+            return known, f"({quoted.inline(path)} was taken for {quoted.inline(known)}.)\n" if known != path else ""
         path = f"{folder}/{path}" if folder else path
     above, _, name = path.removesuffix(ENDING).rpartition("/")
     kebab = f"{above}/{compose.slug(name)}{ENDING}" if above else f"{compose.slug(name)}{ENDING}"
@@ -122,21 +124,28 @@ def _path(reach: Reach, call: Document, title: str, there: Sequence[str]) -> tup
     return kebab, f"({quoted.inline(path)} was taken for {quoted.inline(kebab)}.)\n"
 
 
-def _clean(reach: Reach, name: str) -> str:
-    """Gives a path as it counts from the vault; one into facts is left, so that it is refused as what it is."""
+def _clean(reach: Reach, name: str, there: Sequence[str]) -> str:
+    """Gives a path as it counts from the vault, its folders spelled as those that there are.
+
+    One into facts is left, so that it is refused as what it is.
+    """
     found = given.bare(name).removeprefix("./")
     found = found if found.startswith("/facts") else found.lstrip("/")
-    return reach.rooms.library.texts.counted(found) or found
+    found = reach.rooms.library.texts.counted(found) or found
+    for folder in sorted(given.folders(there), key=len, reverse=True):
+        if fold(f"{found}/").startswith(f"{fold(folder)}/") and len(folder) == len(fold(folder)):
+            return folder + found[len(folder) :]
+    return found
 
 
 def _entities(reach: Reach, names: Sequence[str], there: Sequence[str]) -> tuple[str, ...] | str:
     """Gives the paths of the notes that are named; a sentence where one of them is none."""
     found: list[str] = []
     for name in names:
-        named = given.file(reach, name, there)
-        if not isinstance(named, Named):
-            return named or given.missing(name, there)
-        found.append(named.path.removesuffix(ENDING))
+        known = given.file(reach, name, there)
+        if not isinstance(known, Named):
+            return known or given.missing(name, there)
+        found.append(known.path.removesuffix(ENDING))
     return tuple(found)
 
 

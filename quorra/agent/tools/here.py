@@ -68,7 +68,7 @@ def _part(entry: Entry, words: str) -> str:
         places = [at for word in words.lower().split() if (at := low.find(word)) >= 0]
         start = max(0, min(min(places, default=0) - _LONG // 3, len(text) - _LONG))
         text = f"{'…' if start else ''}{text[start : start + _LONG]}{'…' if start + _LONG < len(text) else ''}"
-    return quoted.block(text)
+    return quoted.block(text.strip())
 
 
 def _counted(number: int, one: str) -> str:

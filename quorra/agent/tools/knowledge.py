@@ -1,6 +1,5 @@
 """Tools that look things up: search, read, links and history, all inside the window of whoever is asking."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -19,6 +18,7 @@ from quorra.vault.library import NoNote, Read
 from quorra.vault.note import Note
 from quorra.vault.reading import parse
 from quorra.vault.reading.seen import seen
+from quorra.vault.texts import plain
 
 MOST = 10
 """Passages that one search gives at most."""
@@ -84,7 +84,7 @@ def _passages(reach: Reach, hits: Sequence[Hit]) -> Iterator[str]:
     trusted: dict[str, str] = {}
     for at, hit in enumerate(hits, 1):
         mark = trusted.setdefault(hit.path, trust(_metadata(reach, hit)))
-        yield f"[{at}] {_place(hit)} trust={mark}\n{quoted.block(seen(hit.text, part=True))}"
+        yield f"[{at}] {_place(hit)} trust={mark}\n{quoted.block(seen(hit.text, part=True).strip(chr(10)))}"
 
 
 def _place(hit: Hit) -> str:
@@ -133,6 +133,8 @@ def read(reach: Reach, call: ReadNote) -> Result:
     told = f"path={quoted.inline(held.note.path, 400)} lines={first}-{last} of {len(rows)} {stands}"
     told += f" trust={trust(held.note.metadata)}"
     told = f"{said}{told}\n{quoted.NOTICE}\n{quoted.block(chr(10).join(kept))}"
+    if len(rows[first - 1]) > _ROOM:
+        told += f"\nLine {first} is longer than that; only its first {_ROOM} characters are shown."
     if last < len(rows):
         told += f"\n{_counted(len(rows) - last, 'line')} left out: read on with from_line {last + 1}."
     return Result(told, hits=_hits(held, first, last), targets=(held.note.path,))
@@ -160,7 +162,7 @@ def _fitting(rows: Iterable[str], room: int) -> Iterator[str]:
     for at, row in enumerate(rows):
         if at and len(row) + 3 > room:
             return
-        yield row if len(row) <= room else f"{row[:room]} …"
+        yield row[:_ROOM]
         room -= len(row) + 3
 
 
@@ -190,8 +192,8 @@ def links(reach: Reach, call: Links) -> Result:
     ways = [f"line {link.line}: {quoted.inline(link.text)} -> {_leads(link.resolves)}" for link in out]
     sources = [f"{quoted.inline(link.path, 400)} line {link.line}" for link in incoming]
     told = [f"{named.said}{quoted.inline(named.path, 400)}"]
-    told += [f"It links to {len(out) or 'nothing'}.", *_short(ways)]
-    told += [f"{len(incoming) or 'Nothing'} {'links' if len(incoming) < 2 else 'link'} to it.", *_short(sources)]
+    told += [f"Links in it: {len(out) or 'none'}.", *_short(ways)]
+    told += [f"Links to it: {len(incoming) or 'none'}.", *_short(sources)]
     return Result("\n".join(told), targets=(named.path,))
 
 
@@ -206,9 +208,9 @@ def history(reach: Reach, call: History) -> Result:
     named = given.note(reach, wanted) if wanted else Named("")
     library = reach.rooms.library
     if isinstance(named, str):
-        # The owner also gets the history of what is gone.
-        gone = given.bare(wanted) if reach.window.whole and re.search(r"\w", wanted) else ""
-        entries = library.log(gone, _COMMITS, reach.window) if gone else []
+        # Who sees the whole home also gets the history of what is gone.
+        gone = given.bare(wanted)
+        entries = library.log(gone, _COMMITS, reach.window) if reach.window.whole and plain(gone) else []
         if not entries:
             return Result(named, ok=False)
         named = Named(gone)

@@ -177,7 +177,7 @@ def _item(reach: Reach, given_id: Any) -> Item | Result:
 
 def _head(item: Item) -> str:
     told = f"Proposal {item.id} from {quoted.inline(item.principal, 60)} by {quoted.inline(item.surface, 60)}"
-    return f"{told} on {item.created[:10]}, in whose words: {quoted.inline(item.reason)}"
+    return f"{told} on {item.created[:10]}; the reason given: {quoted.inline(item.reason)}"
 
 
 def _few(reach: Reach, shown: Shown) -> str:

@@ -39,21 +39,13 @@ def names(texts: Iterable[str], most: int = 12) -> str:
 
 
 def lines(text: str) -> list[str]:
-    """Gives a text's lines as a reader sees them, whatever ends them."""
-    return _ENDS.split(text)
+    """Gives a text's lines as they are counted; what else might end one is spelled out by ``block``."""
+    return text.replace("\r\n", "\n").split("\n")
 
 
 def block(text: str) -> str:
     """Gives a text with each of its lines marked as quoted."""
-    return "\n".join(f"> {_plain(line)}".rstrip() for line in lines(text.strip("\r\n")))
-
-
-def cut(text: str, most: int) -> tuple[str, int]:
-    """Keeps the first whole lines of a text up to ``most`` characters; gives them and how many lines are left out."""
-    if len(text) <= most:
-        return text, 0
-    kept = text[: text.rfind("\n", 0, most) + 1] or text[:most]
-    return kept, len(text[len(kept) :].splitlines())
+    return "\n".join(f"> {_plain(line)}".rstrip() for line in lines(text))
 
 
 def plain(text: str) -> str:

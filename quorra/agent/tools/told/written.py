@@ -62,8 +62,8 @@ def changes(planned: Planned, texts: Texts) -> tuple[str, str, tuple[str, ...]]:
     """Says what a change would do: in a few words, in full with its first changed lines, and on which paths."""
     each = deltas(planned, texts)
     rows = [delta.told() for delta in each]
-    rows += [f"makes the folder {quoted.inline(folder, 400)}" for folder in planned.change.folders]
-    rows += [f"removes the folder {quoted.inline(folder, 400)}" for folder in planned.change.emptied]
+    rows += [f"makes the folder {_folder(folder, texts)}" for folder in planned.change.folders]
+    rows += [f"removes the folder {_folder(folder, texts)}" for folder in planned.change.emptied]
     told = [*_short(rows), *_excerpt([line for delta in each for line in delta.diff()])]
     few = rows[0] if len(rows) == 1 else f"{_counted(len(rows), 'change')}, first: {rows[0]}" if rows else "nothing"
     return few, "\n".join(told), tuple(delta.path for delta in each)
@@ -127,6 +127,10 @@ def _excerpt(rows: Sequence[str]) -> list[str]:
         kept.append(short)
     rest = [f"{_counted(len(rows) - len(kept), 'changed line')} more, not shown here."] if len(kept) < len(rows) else []
     return [*([quoted.block("\n".join(kept))] if kept else []), *rest]
+
+
+def _folder(path: str, texts: Texts) -> str:
+    return quoted.inline(texts.settings.public(path) or path, 400)
 
 
 def _line(raw: bytes) -> str:
