@@ -1,0 +1,109 @@
+"""The turn inspector: what was really sent to the model, for the caller's own turns; and reports of bugs."""
+
+import json
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from litestar import delete, get, post
+from msgspec import Meta
+
+from quorra.errors import QuorraError
+from quorra.surfaces.http import errors
+from quorra.surfaces.http.caller import IDENT, Asked, caller, now
+
+if TYPE_CHECKING:
+    from quorra.home import Home
+
+FOLDER = "bugs"
+FOUND = errors.documented(*errors.ALL, 404)
+
+
+class NoTurn(QuorraError):
+    """There is no such record, it is another's, or its person has not asked for any to be shown."""
+
+    code = "no_turn"
+
+    def __init__(self) -> None:
+        super().__init__("There is no such turn to look at.", "Records are kept in memory, for developer mode alone.")
+
+
+class NotKept(QuorraError):
+    """A report could not be written."""
+
+    code = "disk"
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"The report can't be kept: {error.strerror}.", "Make room or set the home's rights.")
+
+
+class Turns(msgspec.Struct):
+    """The caller's last turns, each as it was sent: payloads, tools, passages, reasoning, reply."""
+
+    turns: list[dict[str, Any]]
+
+
+class Bug(msgspec.Struct, forbid_unknown_fields=True):
+    """What went wrong, and if wanted the record of the turn in which it did."""
+
+    text: Annotated[str, Meta(min_length=1, max_length=20_000)]
+    turn: Annotated[str, Meta(pattern=IDENT)] | None = None
+
+
+class Report(msgspec.Struct):
+    """A report that was kept, by the names of its files in the home's private folder."""
+
+    id: str
+    files: list[str]
+
+
+@get("/inspect/turns", sync_to_thread=True, responses=FOUND)
+def turns(request: Asked) -> Turns:
+    """Shows what was really sent to the model in the caller's last turns; 404 unless developer mode is on."""
+    home: Home = request.app.state.home
+    return Turns(home.inspector.of(_developer(request)))
+
+
+@delete("/inspect/turns", sync_to_thread=True, responses=FOUND)
+def clear(request: Asked) -> None:
+    """Forgets the records of the caller's turns; 404 unless developer mode is on."""
+    home: Home = request.app.state.home
+    home.inspector.clear(_developer(request))
+
+
+@post("/bugs", sync_to_thread=True, responses=errors.documented(*errors.BODY, 404, 503))
+def report(request: Asked, data: Bug) -> Report:
+    """Keeps a report of a bug in the home's private folder, with the record of a turn only where one is named."""
+    home: Home = request.app.state.home
+    record = None if data.turn is None else home.inspector.get(_developer(request), data.turn)
+    if data.turn is not None and record is None:
+        raise NoTurn
+    moment, ident = now(), secrets.token_hex(4)
+    stem = f"{moment:%Y-%m-%d}-{ident}"
+    text = f"# Bug {ident}\n\n{moment.isoformat(timespec='seconds')}, {caller(request).id}\n\n{data.text}\n"
+    written = {f"{stem}.md": text}
+    if record is not None:
+        written[f"{stem}-payload.json"] = json.dumps(record, indent=2)
+    try:
+        _write(home.private / FOLDER, written)
+    except OSError as error:
+        raise NotKept(error) from error
+    return Report(ident, [f"{FOLDER}/{name}" for name in written])
+
+
+def _developer(request: Asked) -> str:
+    """Gives the caller where they have developer mode on; raises NoTurn, as for a record that is not there."""
+    home: Home = request.app.state.home
+    principal = caller(request).id
+    if not home.preferences.of(principal).developer_mode:
+        raise NoTurn
+    return principal
+
+
+def _write(folder: Path, written: dict[str, str]) -> None:
+    """Writes files that only the home's own user may read."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for name, text in written.items():
+        (folder / name).touch(mode=0o600, exist_ok=False)
+        (folder / name).write_text(text, encoding="utf-8")
