@@ -186,6 +186,8 @@ def trouble(error: sqlite3.Error, what: str) -> StateError:
     helps = "Mend it, or bring it back from a backup."
     if "full" in str(error):
         helps = "Make room and try again."
+    elif "locked" in str(error):
+        helps = "Another process is writing; try again in a moment."
     elif "I/O" in str(error):
         # What SQLite says of a full disk, too, where it could not make a file beside the database.
         helps = "Make room, or see what ails the disk, and try again."

@@ -68,6 +68,7 @@ def test_a_file_that_is_no_database_is_said(tmp_path: Path):
 def test_what_a_full_disk_looks_like_to_sqlite_asks_for_room_not_for_a_backup():
     for said in ("database or disk is full", "disk I/O error"):
         assert database.trouble(sqlite3.OperationalError(said), "It").next.startswith("Make room")
+    assert "try again" in database.trouble(sqlite3.OperationalError("database is locked"), "It").next
     assert "backup" in database.trouble(sqlite3.DatabaseError("file is not a database"), "It").next
 
 
