@@ -284,8 +284,8 @@ class Talks:
         kept.trace("prompt", prompts=told, tools=tools, scope=session.scope, mode=session.mode)
         past = self.stores.sessions.before(session.id, entries[0].seq, RECENT)
         open_calls = behind | ({wish(item).call} if item else set())
-        own = [message for message in history.of_run(replay.own(entries)) if message.answers not in open_calls]
-        return [Message("system", system.text), *history.messages(past, reach.now), *own]
+        own = [message for message in history.of_run(replay.own(entries), past) if message.answers not in open_calls]
+        return [Message("system", system.text), *history.messages(past), *own]
 
     def _looked(self, asked: str, kept: Kept, record: Record, speaker: Speaker) -> Reply:
         """Answers by looking up, for a model that can't call tools."""
