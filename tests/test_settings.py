@@ -28,6 +28,15 @@ def test_an_empty_file_gives_every_default(tmp_path: Path):
         ("[vault]\npath = '/etc'", "vault.path: it must lie inside the home"),
         ("[vault]\npath = '.git'", "vault.path: .git is a folder of Quorra's own"),
         ("[models.x]\nurl = 'u'\nsha256 = 'short'", "models.x.sha256"),
+        ("[people]\n'A@b.c' = 'mira'\n'a@B.c' = 'tom'", "people: 'a@B.c' stands there twice"),
+        ("[people]\nmira = 'mira'", "people: 'mira' is neither an e-mail address nor a subject (sub:…)"),
+        ("[people]\n'a@b@c' = 'mira'", "people: 'a@b@c' is neither"),
+        ("[people]\n'sub:' = 'mira'", "people: 'sub:' is neither"),
+        ("[people]\n'a@b.c' = ''", "people: 'a@b.c' is given to nobody"),
+        ("[oidc]\nissuer = 'https://id.example'", "oidc: issuer and audience belong together"),
+        ("[oidc]\njwks = 'https://id.example'", "oidc: issuer and audience belong together"),
+        ("[oidc]\nissuer = 'http://id.example'\naudience = 'x'", "oidc.issuer: it must begin with https://"),
+        ("[oidc]\nissuer = 'http://['\naudience = 'x'", "oidc.issuer"),
         ("[models.x]\nurll = 'u'", "models.x.url"),
         ("[model", "is not TOML"),
     ],
@@ -36,6 +45,15 @@ def test_a_wrong_file_is_told_by_key(tmp_path: Path, text: str, said: str):
     with pytest.raises(settings.SettingsError) as error:
         settings.read(home(tmp_path, text))
     assert said in error.value.message
+
+
+def test_an_address_is_spelled_one_way_and_a_subject_is_left_alone(tmp_path: Path):
+    text = "[people]\n' Mira@Home.Example' = 'mira'\n'sub:Ab@C' = 'tom'\n'K\u212a@h' = 'ida'"
+    assert settings.read(home(tmp_path, text)).people == {
+        "mira@home.example": "mira",
+        "sub:Ab@C": "tom",
+        "k\u212a@h": "ida",
+    }
 
 
 def test_a_home_is_found_from_below(tmp_path: Path):

@@ -5,6 +5,7 @@ from typing import Literal
 
 from quorra.access import gate
 from quorra.access.principals import AuthenticatedPrincipal, Principal, ReservationPrincipal
+from quorra.access.window import MEMBER, OWNER
 
 Tier = Literal[0, 1, 2]
 
@@ -33,7 +34,7 @@ def decide(principal: Principal, *, tier: Tier, writes: bool) -> Decision:
     if tier not in (0, 1, 2):
         return Denied("no_tier", f"There is no tier {tier}.")
     match principal:
-        case AuthenticatedPrincipal(id):
+        case AuthenticatedPrincipal(id) if id == OWNER or id.startswith(MEMBER):
             refused = gate.barred(id) if writes else None
             return Allowed() if refused is None else Denied(refused.code, refused.reason)
         case ReservationPrincipal() if tier == 0 and not writes:

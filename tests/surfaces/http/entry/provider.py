@@ -129,6 +129,7 @@ def serve(port: int, keys: list[Any], old: list[Any], lifetime: int, client: dic
     from canaille import create_app
     from canaille.app import models
     from canaille.backends import Backend
+    from canaille.oidc.provider import authorization
     from werkzeug.serving import make_server
 
     told = {
@@ -144,6 +145,7 @@ def serve(port: int, keys: list[Any], old: list[Any], lifetime: int, client: dic
     }
     app = create_app(told)
     app.config["OAUTH2_TOKEN_EXPIRES_IN"] = {"authorization_code": lifetime}
+    authorization.register_token_generator("default", authorization.create_bearer_token_generator(app.config))
     with app.app_context():
         mira = models.User(
             formatted_name="Mira", family_name="M", user_name=MIRA, emails=["mira@home.example"], password=PASSWORD
