@@ -60,6 +60,7 @@ class Model(_Table):
     url: str = ""
     name: str = ""
     answers: Literal["auto", "quotation", "composition"] = "auto"
+    tools: Literal["auto", "off"] = "auto"
     context: int = Field(default=4096, ge=512)
     max_tokens: int = Field(default=400, ge=1)
     threads: int = Field(default=0, ge=0, description="0: one for every core")

@@ -32,7 +32,13 @@ def chat(model: Model, key: str = "", *, home: Path = Path()) -> Chat:
         return Scripted(_style(model, "composition"), model.context, path)
     if model.backend == "openai":
         server = Server(_address(model.url, "model.url"), key, model.timeout)
-        return Remote(server, name=model.name, style=_style(model, "composition"), context=model.context)
+        return Remote(
+            server,
+            name=model.name,
+            style=_style(model, "composition"),
+            context=model.context,
+            tools=model.tools == "auto",
+        )
     style = _style(model, "composition" if path else "quotation")
     name = model.name or (path.stem if path else PACKAGED)
     return Llama(path, name=name, style=style, context=model.context, threads=model.threads)

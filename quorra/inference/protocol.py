@@ -1,8 +1,8 @@
 """What a chat model and an embedder promise, whoever runs them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,11 +32,34 @@ class GenerationFailed(QuorraError):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of the conversation handed to a model."""
+class Call:
+    """A tool call as the model wrote it: ``arguments`` is JSON text, perhaps broken, and empty where there are none."""
 
-    role: Literal["system", "user", "assistant"]
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What a model is told of a tool; ``parameters`` is the JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of the conversation handed to a model.
+
+    ``calls`` are what an assistant's message asks for; ``answers`` is the id of the call that a tool's message answers.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    calls: tuple[Call, ...] = ()
+    answers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +85,8 @@ class Usage:
     """What one generation cost; ``evaluated`` counts prompt tokens not served from the cache.
 
     Both counts of the prompt are 0 where a server doesn't tell them. ``finish`` is
-    ``stop``, ``length``, ``cancelled``, or ``empty`` for a reply that ended by
-    itself without a visible word.
+    ``stop``, ``calls``, ``length``, ``cancelled``, or ``empty`` for a reply that
+    ended by itself without a visible word or a call.
     """
 
     prompt: int
@@ -73,9 +96,13 @@ class Usage:
 
 
 class Generation(Protocol):
-    """A running reply: iterate its deltas, then read ``usage``; ``close`` stops the model."""
+    """A running reply: iterate its deltas, then read ``usage`` and ``calls``; ``close`` stops the model.
+
+    There are no calls where the reply broke off.
+    """
 
     usage: Usage | None
+    calls: tuple[Call, ...]
 
     def __iter__(self) -> Iterator[Delta]: ...
 
@@ -94,11 +121,23 @@ class Chat(Protocol):
         self,
         messages: Sequence[Message],
         *,
+        tools: Sequence[Tool] = (),
         max_tokens: int = 512,
         temperature: float = 0.0,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Generation:
         """Starts a reply; iterating it raises ModelAway before the first delta, GenerationFailed at any."""
+        ...
+
+    def payload(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        max_tokens: int = 512,
+        temperature: float = 0.0,
+    ) -> Mapping[str, Any]:
+        """Gives what ``generate`` would really hand to the model, as JSON values."""
         ...
 
     def reachable(self) -> bool:

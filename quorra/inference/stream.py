@@ -1,12 +1,15 @@
 """Cleans a model's text as it streams: reasoning to its own channel, control marks to nowhere."""
 
+import json
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from threading import Event
-from typing import Literal
+from typing import Any, Literal
 
 from quorra import metrics
-from quorra.inference.protocol import Delta, Usage
+from quorra.inference.protocol import Call, Delta, Usage
 
 Channel = Literal["text", "reasoning", "nowhere"]
 
@@ -31,6 +34,7 @@ _CLOSE = {f"</{name}>": name for name in (*REASONING, *CALLS)}
 _MARKS = frozenset((*_OPEN, *_CLOSE, *STOPS))
 _STARTS = frozenset(mark[:length] for mark in _MARKS for length in range(1, len(mark)))
 _LONGEST = max(map(len, _MARKS))
+_NAME = re.compile(r'"name"\s*:\s*"([^"\\]*)"')
 
 
 class Cleaner:
@@ -38,12 +42,14 @@ class Cleaner:
 
     A span counts its own nesting and lasts until its own closing tag, so that a
     doubtful end never shows what was meant to stay hidden. A stop token ends the
-    reply: ``stopped`` tells the backend, and what follows is dropped.
+    reply: ``stopped`` tells the backend, and what follows is dropped. ``written``
+    holds what stood in spans of tool calls, a text a span.
     """
 
     def __init__(self, inside: str = "") -> None:
         """Starts in visible text, or ``inside`` a span whose opening tag the prompt already holds."""
         self.stopped = False
+        self.written: list[str] = []
         self._held = ""
         self._span = inside
         self._depth = 1 if inside else 0
@@ -64,12 +70,17 @@ class Cleaner:
             start = text.find("<", at)
             if start < 0:
                 start = len(text)
-            pieces.append((self._channel, text[at:start]))
+            pieces.append(self._piece(text[at:start]))
             at, literal = self._mark(text, start, last)
-            pieces.append((self._channel, literal))
+            pieces.append(self._piece(literal))
             if self._held:
                 break
         return _joined(pieces)
+
+    def calls(self) -> tuple[Call, ...]:
+        """Gives the calls that were written as text; one that is no JSON keeps what was written as its arguments."""
+        found = [pair for text in self.written if text.strip() for pair in _read(text)]
+        return tuple(Call(f"written-{at}", name, arguments) for at, (name, arguments) in enumerate(found, 1))
 
     def _mark(self, text: str, start: int, last: bool) -> tuple[int, str]:
         """Acts on the mark at ``start``; gives where to go on and what of it is plain text."""
@@ -88,11 +99,18 @@ class Cleaner:
             self.stopped = True
         elif mark in _OPEN:
             name = _OPEN[mark][0]
+            if not self._span and name in CALLS:
+                self.written.append("")
             self._span = self._span or name
             self._depth += name == self._span
         elif self._span == _CLOSE[mark]:
             self._depth -= 1
             self._span = self._span if self._depth else ""
+
+    def _piece(self, text: str) -> tuple[Channel, str]:
+        if self._channel == "nowhere":
+            self.written[-1] += text
+        return self._channel, text
 
     @property
     def _channel(self) -> Channel:
@@ -108,7 +126,7 @@ def opened(prompt: str) -> str:
 def speak(
     chunks: Iterable[str | Delta], cleaner: Cleaner, limit: int, stop: Callable[[], bool]
 ) -> Generator[Delta, None, tuple[int, str]]:
-    """Streams chunks cleaned; returns how many were taken and why it ended (see ``Usage``).
+    """Streams chunks cleaned; returns how many were taken and why it ended (see ``Usage``, calls apart).
 
     A chunk that is a Delta already, such as a server's own reasoning field, passes as it is.
     """
@@ -129,23 +147,27 @@ def speak(
     return said, "empty" if finish == "stop" and not visible else finish
 
 
+Running = Generator[Delta, None, tuple[Usage, tuple[Call, ...]]]
+
+
 class Reply:
     """A running generation over a backend's own generator, stoppable from any thread."""
 
-    def __init__(
-        self, run: Callable[[Callable[[], bool]], Generator[Delta, None, Usage]], cancelled: Callable[[], bool]
-    ) -> None:
-        """``run`` is handed a test for "stop now" and returns its usage."""
+    def __init__(self, run: Callable[[Callable[[], bool]], Running], cancelled: Callable[[], bool]) -> None:
+        """``run`` is handed a test for "stop now" and returns its usage and the calls."""
         self.usage: Usage | None = None
+        self.calls: tuple[Call, ...] = ()
         self._stopped = Event()
         self._run = run(lambda: self._stopped.is_set() or cancelled())
 
     def __iter__(self) -> Iterator[Delta]:
         """Gives the deltas once; ``usage`` is there when they end."""
         with metrics.timed("model_calls"):
-            usage: Usage | None = yield from self._run
-        if usage:
-            self.usage = usage
+            ended = yield from self._run
+        if ended:
+            usage, calls = ended
+            self.calls = () if usage.finish in ("cancelled", "length") else calls
+            self.usage = replace(usage, finish="calls") if self.calls else usage
             metrics.count("model_tokens_total", usage.evaluated, kind="evaluated")
             metrics.count("model_tokens_total", usage.generated, kind="generated")
 
@@ -160,6 +182,21 @@ def common(one: Sequence[object], other: Sequence[object]) -> int:
     """Counts the leading items that two sequences share."""
     shortest = min(len(one), len(other))
     return next((at for at in range(shortest) if one[at] != other[at]), shortest)
+
+
+def _read(text: str) -> Iterator[tuple[str, str]]:
+    """Reads the names and arguments of the calls in one span."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    for each in found if isinstance(found, list) else [found]:
+        if isinstance(each, dict) and isinstance(each.get("name"), str):
+            given: Any = each.get("arguments", each.get("parameters", {}))
+            yield each["name"], given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        else:
+            named = _NAME.search(text)
+            yield named[1] if named else "", text.strip()
 
 
 def _joined(pieces: list[tuple[Channel, str]]) -> list[Delta]:

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from quorra.inference.open import chat
+from quorra.inference.open import PACKAGED, chat
 from quorra.inference.protocol import Chat, Delta, Message, Style, Usage
 from quorra.settings import Model
 from tests.inference.llama_server import serving
@@ -47,7 +47,7 @@ def said(model: Chat, *messages: Message, max_tokens: int = 24) -> tuple[str, Us
 def test_it_declares_what_it_can(model: Chat) -> None:
     assert model.name
     assert model.abilities.streaming
-    assert not model.abilities.tools
+    assert model.abilities.tools == (model.name != PACKAGED)
     assert model.abilities.context == 4096
     assert model.abilities.style in get_args(Style)
 

@@ -2,16 +2,16 @@
 
 import codecs
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Event, Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quorra.inference.packaged import SMOLLM2
-from quorra.inference.protocol import Abilities, Delta, GenerationFailed, Message, Style, Usage
-from quorra.inference.stream import Cleaner, Reply, opened, speak
+from quorra.inference.protocol import Abilities, GenerationFailed, Message, Style, Tool, Usage
+from quorra.inference.stream import Cleaner, Reply, Running, opened, speak
 
 if TYPE_CHECKING:
     from quorra.inference.chat.engine import Context, Sampler, Weights
@@ -48,6 +48,7 @@ class Llama:
         self,
         messages: Sequence[Message],
         *,
+        tools: Sequence[Tool] = (),
         max_tokens: int = 512,
         temperature: float = 0.0,
         cancelled: Callable[[], bool] = lambda: False,
@@ -57,6 +58,18 @@ class Llama:
             lambda stop: self._run(messages, max_tokens, temperature, stop),
             lambda: self._closing.is_set() or cancelled(),
         )
+
+    def payload(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        max_tokens: int = 512,
+        temperature: float = 0.0,
+    ) -> Mapping[str, Any]:
+        """Gives what ``generate`` lays out for the model, as JSON values."""
+        told = {"messages": list(map(asdict, messages)), "tools": list(map(asdict, tools))}
+        return {**told, "max_tokens": max_tokens, "temperature": temperature}
 
     def reachable(self) -> bool:
         """Tells whether the model's file is there, without loading it."""
@@ -79,23 +92,21 @@ class Llama:
         self._loaded = None
         self._lock.release()
 
-    def _run(
-        self, messages: Sequence[Message], limit: int, temperature: float, stop: Callable[[], bool]
-    ) -> Generator[Delta, None, Usage]:
+    def _run(self, messages: Sequence[Message], limit: int, temperature: float, stop: Callable[[], bool]) -> Running:
         from quorra.inference.chat.engine import Sampler
 
         if not self._acquired(stop):
-            return Usage(0, 0, 0, "cancelled")
+            return Usage(0, 0, 0, "cancelled"), ()
         sampler = None
         try:
             model = self._load()
             prompt, inside = self._prompt(model, messages)
             evaluated = model.context.prepare(prompt, stop)
             if evaluated < 0:
-                return Usage(len(prompt), 0, 0, "cancelled")
+                return Usage(len(prompt), 0, 0, "cancelled"), ()
             sampler = Sampler(temperature)
             said, finish = yield from speak(_texts(model, sampler), Cleaner(inside), limit, stop)
-            return Usage(len(prompt), evaluated, said, "length" if model.context.full else finish)
+            return Usage(len(prompt), evaluated, said, "length" if model.context.full else finish), ()
         finally:
             if sampler:
                 sampler.close()

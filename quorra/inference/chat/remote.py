@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
@@ -11,9 +12,10 @@ from threading import Event, Thread
 from typing import Any
 
 from quorra.errors import QuorraError
-from quorra.inference.protocol import Abilities, Delta, Message, Style, Usage
+from quorra.inference.fragments import Fragments
+from quorra.inference.protocol import Abilities, Delta, Message, Style, Tool, Usage
 from quorra.inference.server import Server, plain
-from quorra.inference.stream import Cleaner, Reply, speak
+from quorra.inference.stream import Cleaner, Reply, Running, speak
 
 TICK = 0.05
 
@@ -31,9 +33,9 @@ class _End:
 class Remote:
     """Streams from the server in a thread of its own, so that stopping closes the connection at once."""
 
-    def __init__(self, server: Server, *, name: str, style: Style, context: int = 4096) -> None:
+    def __init__(self, server: Server, *, name: str, style: Style, context: int = 4096, tools: bool = True) -> None:
         self.name = name or "default"
-        self.abilities = Abilities(streaming=True, tools=False, context=context, style=style)
+        self.abilities = Abilities(streaming=True, tools=tools, context=context, style=style)
         self._server = server
         self._model = name
 
@@ -41,17 +43,32 @@ class Remote:
         self,
         messages: Sequence[Message],
         *,
+        tools: Sequence[Tool] = (),
         max_tokens: int = 512,
         temperature: float = 0.0,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Reply:
         """Starts a reply; raises ModelAway or GenerationFailed when it is iterated."""
-        request = {
-            "messages": [{"role": message.role, "content": plain(message.content)} for message in messages],
+        request = self.payload(messages, tools=tools, max_tokens=max_tokens, temperature=temperature)
+        return Reply(lambda stop: self._run(request, stop), cancelled)
+
+    def payload(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        max_tokens: int = 512,
+        temperature: float = 0.0,
+    ) -> dict[str, Any]:
+        """Gives the body that is sent to the server, the model's name apart where that is asked of it first."""
+        told = {"tools": list(map(_offer, tools))} if tools else {}
+        return {
+            "model": self._model,
+            "messages": list(map(_message, messages)),
             "max_tokens": max_tokens,
             "temperature": temperature,
+            **told,
         }
-        return Reply(lambda stop: self._run(request, stop), cancelled)
 
     def reachable(self) -> bool:
         """Tells whether the server answers."""
@@ -60,17 +77,19 @@ class Remote:
     def close(self) -> None:
         """Holds nothing between generations."""
 
-    def _run(self, request: dict[str, Any], stop: Callable[[], bool]) -> Generator[Delta, None, Usage]:
+    def _run(self, request: dict[str, Any], stop: Callable[[], bool]) -> Running:
         if not self._model:
             self._model = self.name = self._server.model()
         call = _Call(self._server, {**request, "model": self._model})
+        cleaner = Cleaner()
         try:
-            said, finish = yield from speak(call.pieces(stop), Cleaner(), request["max_tokens"] + 1, stop)
+            said, finish = yield from speak(call.pieces(stop), cleaner, request["max_tokens"] + 1, stop)
         finally:
             call.stop()
         end = call.end
         finish = "length" if end.finish == "length" else finish
-        return Usage(end.prompt, end.prompt - end.cached, said, "cancelled" if stop() else finish)
+        usage = Usage(end.prompt, end.prompt - end.cached, said, "cancelled" if stop() else finish)
+        return usage, (call.calls.made() or cleaner.calls()) if "tools" in request else ()
 
 
 class _Call:
@@ -78,6 +97,7 @@ class _Call:
 
     def __init__(self, server: Server, request: dict[str, Any]) -> None:
         self.end = _End()
+        self.calls = Fragments()
         self._server = server
         self._request = request
         self._queue: SimpleQueue[str | Delta | _End] = SimpleQueue()
@@ -118,7 +138,7 @@ class _Call:
         self._running = (asyncio.get_running_loop(), task) if task else None
         if self._stopped.is_set():
             return
-        heard = _Heard(self._queue)
+        heard = _Heard(self._queue, self.calls)
         end = _End(error=self._server.silent())
         try:
             await self._stream(heard)
@@ -141,10 +161,11 @@ class _Call:
 class _Heard:
     """Sorts a server's chunks into pieces for the queue and what its end will say."""
 
-    def __init__(self, queue: SimpleQueue[str | Delta | _End]) -> None:
+    def __init__(self, queue: SimpleQueue[str | Delta | _End], calls: Fragments) -> None:
         self.end = _End()
         self.begun = False
         self._queue = queue
+        self._calls = calls
 
     def hear(self, chunk: Any) -> None:
         """Takes one chunk; AttributeError and TypeError mean that it is none."""
@@ -157,6 +178,33 @@ class _Heard:
             for piece in _pieces(choice.delta):
                 self.begun = True
                 self._queue.put(piece)
+            for fragment in getattr(choice.delta, "tool_calls", None) or ():
+                self.begun = True
+                self._calls.take(fragment)
+
+
+def _message(message: Message) -> dict[str, Any]:
+    told: dict[str, Any] = {"role": message.role, "content": plain(message.content)}
+    if message.calls:
+        told["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _json(call.arguments)}}
+            for call in message.calls
+        ]
+    return {**told, "tool_call_id": message.answers} if message.role == "tool" else told
+
+
+def _json(arguments: str) -> str:
+    """Gives a call's arguments so that a server can read them back, whatever a model had written."""
+    try:
+        json.loads(arguments)
+    except (ValueError, RecursionError):
+        return json.dumps({"unreadable": plain(arguments)}) if arguments.strip() else "{}"
+    return plain(arguments)
+
+
+def _offer(tool: Tool) -> dict[str, Any]:
+    told = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": told}
 
 
 def _pieces(delta: Any) -> Iterator[str | Delta]:
