@@ -31,6 +31,7 @@ VERBS = {
     "watch": ("watch", "Commit what is edited by hand."),
     "evals": ("evals", "Measure how well Quorra finds and answers."),
     "serve": ("serve", "Start the service on this machine."),
+    "matrix": ("matrix", "Run the Matrix bot."),
     "keys": ("serve", "Create, list and revoke API keys."),
     "backup": ("backup", "Keep the whole home in one file."),
     "restore": ("backup", "Bring a home back from its backup."),

@@ -1,0 +1,117 @@
+"""Answering one event: what the rules decide is done with the service, and comes back as messages to post."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from quorra.settings import Matrix
+from quorra.surfaces.matrix import rules, wording
+from quorra.surfaces.matrix.commands import Console
+from quorra.surfaces.matrix.rules import Command, Confirm, Decision, Forward, Ignore, Say
+from quorra.surfaces.matrix.service import Away, Got, Service
+from quorra.surfaces.matrix.store import Posted, Store, Waiting
+
+DECLINED = "All right, I won't do that."
+_SELDOM = timedelta(days=1)
+_BREATH = timedelta(seconds=20)
+"""How far apart refusals in one room are at least."""
+
+
+def resolve_scope(room: str, settings: Matrix) -> tuple[str, ...]:
+    """Gives the scope of a room's conversations; a direct room and one that is not named have the general one."""
+    return settings.rooms.get(room, ("general",))
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """Gets answers from the service."""
+
+    settings: Matrix
+    store: Store
+    service: Service
+
+    async def answer(self, event: Waiting, decision: Decision, now: datetime) -> Posted:
+        """Does what was decided about an event; nothing is posted here, so that a repeat comes to the same."""
+        try:
+            match decision:
+                case Ignore():
+                    return Posted()
+                case Say(sentence, once):
+                    return self._sentence(event, sentence if self._due(event.room, once, now) else "")
+                case Command(person, words):
+                    session = self.store.session(event.room, person)
+                    return self._sentence(event, await Console(self.service, person, session).do(words))
+                case Confirm():
+                    return await self._confirmed(event, decision)
+                case Forward(person, text):
+                    return await self._forwarded(event, person, text)
+        except Away as away:
+            return self._sentence(event, f"{away.message} {away.next}")
+
+    async def _forwarded(self, event: Waiting, person: str, text: str) -> Posted:
+        session = self.store.session(event.room, person)
+        got = await self._chat(event, person, text, session)
+        if got.code == "no_session" and session is not None:
+            got = await self._chat(event, person, text, None)
+        return self._replied(event, person, got)
+
+    async def _chat(self, event: Waiting, person: str, text: str, session: str | None) -> Got:
+        body: dict[str, Any] = {"message": text, "message_id": event.event}
+        if session is None:
+            body |= {"scope": list(resolve_scope(event.room, self.settings)), "origin": "matrix"}
+        else:
+            body["session_id"] = session
+        return await self.service.call(person, "POST", "/chat", body)
+
+    async def _confirmed(self, event: Waiting, said: Confirm) -> Posted:
+        asked = said.asked
+        if not said.agreed:
+            got = await self.service.call(said.person, "DELETE", f"/confirmations/{asked.id}")
+            self.store.settle(asked.id)
+            return self._sentence(event, DECLINED if got.good else _failed(got))
+        body = {
+            "message": "yes", "session_id": asked.session, "confirmation_id": asked.id, "digest": asked.digest,
+            "message_id": event.event,
+        }  # fmt: skip
+        got = await self.service.call(said.person, "POST", "/chat", body)
+        if got.good or got.code in ("decided", "no_confirmation"):
+            self.store.settle(asked.id)
+        return self._replied(event, said.person, got)
+
+    def _replied(self, event: Waiting, person: str, got: Got) -> Posted:
+        if not got.good:
+            return self._sentence(event, _failed(got))
+        body = got.body
+        session = str(body.get("session_id") or "")
+        return Posted(
+            wording.replied(wording.told(body), event.source),
+            person,
+            session,
+            wording.asked(body, person, session),
+            str(body.get("run_id") or ""),
+            tuple(map(str, body.get("notices") or ())),
+        )
+
+    def _sentence(self, event: Waiting, text: str) -> Posted:
+        return Posted(wording.replied(text, event.source) if text else ())
+
+    def _due(self, room: str, once: str, now: datetime) -> bool:
+        if not once:
+            return True
+        if once.startswith("refusal") and not self.store.due(room, "refusal", _BREATH, now):
+            return False
+        return self.store.due(room, once, _SELDOM, now)
+
+
+def _failed(got: Got) -> str:
+    if got.status == 401:
+        return "The service does not let me in. Please tell its owner."
+    if got.status == 403:
+        return rules.REFUSAL
+    return got.sentence or "That did not work, and the fault is not yours."
+
+
+def failed(event: Mapping[str, Any]) -> Posted:
+    """Gives the answer to an event that a fault of ours left without one."""
+    return Posted(wording.replied("Something went wrong here, and the fault is mine. Please ask again.", event))

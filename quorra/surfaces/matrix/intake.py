@@ -1,0 +1,110 @@
+"""What a sync brings in: invitations, what was said since, the gaps it left, and keys that came late."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import nio
+
+from quorra.surfaces.matrix import client, rules
+from quorra.surfaces.matrix.client import Client
+from quorra.surfaces.matrix.store import Store
+
+_ASKING = frozenset({"m.room.message", "m.reaction"})
+_IN = ("invite", "join")
+Event = Mapping[str, Any]
+
+
+async def take(
+    bot: Client, store: Store, found: nio.SyncResponse, since: str, people: Mapping[str, str], now: datetime
+) -> None:
+    """Keeps what a sync brought, together with its token; what came before the first sync is history."""
+    known = store.rooms()
+    came: dict[str, tuple[str, Event]] = {}
+    locked: list[tuple[str, Event]] = []
+    for room, info in found.rooms.join.items():
+        events = await _said(bot, store, room, info, since, room in known) if since else []
+        for event in events:
+            if event["type"] == "m.room.encrypted" and event["sender"] != bot.user_id:
+                locked.append((room, event))
+            else:
+                _sort(bot, store, room, event, came)
+    left = [room for room in found.rooms.leave if room not in found.rooms.join]
+    store.take(found.next_batch, list(came.values()), locked, found.rooms.join, left, now)
+    for room in left:
+        bot.rooms.pop(room, None)
+    for room, event in locked:
+        await client.ask_key(bot, room, event)
+    if not since or found.to_device_events:
+        unlock(bot, store)
+    await _join(bot, found, people)
+
+
+def unlock(bot: Client, store: Store) -> None:
+    """Reads what could not be read before its key came."""
+    for event in store.locked():
+        if readable := client.unlocked(bot, event.room, event.source):
+            store.unlock(event.event, readable)
+
+
+async def _said(bot: Client, store: Store, room: str, info: nio.RoomInfo, since: str, known: bool) -> list[Event]:
+    """Gives what was said in a room since the last sync, and since the bot was asked into it."""
+    events = [event.source for event in info.timeline.events]
+    if info.timeline.limited and info.timeline.prev_batch and not _start(events, bot.user_id):
+        events = [*await _gap(bot, store, room, info.timeline.prev_batch, since if known else ""), *events]
+    start = _start(events, bot.user_id)
+    if not known and not start:
+        return []
+    return [event for event in events[start:] if _whole(event)]
+
+
+async def _gap(bot: Client, store: Store, room: str, back: str, since: str) -> list[Event]:
+    def ends(event: Event) -> bool:
+        return bool(_start([event], bot.user_id)) or store.seen(str(event.get("event_id")))
+
+    return await client.missed(bot, room, back, since, ends)
+
+
+def _start(events: list[Event], me: str) -> int:
+    """Finds where the bot's own time in a room begins: behind the event by which it was asked in or came in last."""
+    start = 0
+    for at, event in enumerate(events, 1):
+        if event.get("type") == "m.room.member" and event.get("state_key") == me:
+            before = (event.get("unsigned") or {}).get("prev_content") or {}
+            if event["content"].get("membership") in _IN and before.get("membership") not in _IN:
+                start = at
+    return start
+
+
+def _whole(event: Event) -> bool:
+    return all(isinstance(event.get(key), str) for key in ("event_id", "sender", "type")) and isinstance(
+        event.get("content"), Mapping
+    )
+
+
+def _sort(bot: Client, store: Store, room: str, event: Event, came: dict[str, tuple[str, Event]]) -> None:
+    """Puts an event where it belongs: the bot's own messages are sent, edits and redactions touch what waits."""
+    if event["sender"] == bot.user_id:
+        if txn := event.get("unsigned", {}).get("transaction_id"):
+            store.sent(str(txn), event["event_id"])
+        return
+    if event["type"] == "m.room.redaction":
+        target = str(event.get("redacts") or event["content"].get("redacts"))
+        came.pop(target, None)
+        store.drop(target)
+    elif (target := rules.edits(event) or "") and event["type"] == "m.room.message":
+        if target in came and came[target][1]["sender"] == event["sender"]:
+            came[target] = (room, rules.edited(came[target][1], event))
+        elif waits := next((one for one in store.waiting(room) if one.event == target), None):
+            store.replace(target, event["sender"], rules.edited(waits.source, event))
+    elif event["type"] in _ASKING:
+        came[event["event_id"]] = (room, event)
+
+
+async def _join(bot: Client, found: nio.SyncResponse, people: Mapping[str, str]) -> None:
+    """Goes where people of the household ask the bot to; other invitations are left as they are."""
+    for room, info in found.rooms.invite.items():
+        for event in info.invite_state:
+            asks = isinstance(event, nio.InviteMemberEvent) and event.membership == "invite"
+            if asks and event.state_key == bot.user_id and event.sender in people:
+                await bot.join(room)
