@@ -3,6 +3,7 @@
 import sqlite3
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,79 @@ def test_a_gap_in_the_migrations_is_said(tmp_path: Path):
     (tmp_path / "0003_c.sql").write_text("")
     with pytest.raises(StateError, match="0002"):
         database.migrations(tmp_path)
+
+
+def test_a_transaction_happens_whole_or_not_and_one_inside_another_joins_it(tmp_path: Path):
+    state, other = (database.open(tmp_path / "state.db", [FIRST]) for _ in range(2))
+    with pytest.raises(KeyError), state.transaction():
+        put_twice(state)
+    assert held(other) == ["a;b"]
+    with state.transaction():
+        with state.transaction():
+            state.ask("INSERT INTO a VALUES ('c')")
+        assert held(other) == ["a;b"]
+        assert held(state) == ["a;b", "c"]
+    assert held(other) == ["a;b", "c"]
+
+
+def put_twice(state: database.Database) -> None:
+    with state.transaction():
+        state.ask("INSERT INTO a VALUES ('lost')")
+    raise KeyError
+
+
+def held(state: database.Database) -> list[str]:
+    return [row["x"] for row in state.ask("SELECT x FROM a ORDER BY rowid")]
+
+
+def test_no_thread_gets_into_another_s_transaction(tmp_path: Path):
+    state = database.open(tmp_path / "state.db", [FIRST])
+
+    def add(_: int) -> None:
+        with state.transaction():
+            ((count,),) = state.ask("SELECT count(*) FROM a")
+            state.ask("INSERT INTO a VALUES (?)", str(count))
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(add, range(200)))
+    assert held(state) == ["a;b", *map(str, range(1, 201))]
+
+
+def test_what_frames_a_transaction_runs_once_and_only_if_it_is_kept(tmp_path: Path):
+    state, seen = database.open(tmp_path / "state.db", [FIRST]), []
+
+    def before() -> None:
+        seen.append("before")
+
+    def after() -> None:
+        seen.append(str(len(held(state))))
+
+    with state.transaction():
+        for _ in range(2):
+            state.framed(before, after)
+            state.ask("INSERT INTO a VALUES ('x')")
+    assert seen == ["before", "3"]
+    with suppress(KeyError), state.transaction():
+        state.framed(before, after)
+        raise KeyError
+    with state.transaction():
+        pass
+    assert seen == ["before", "3", "before"]
+
+
+def test_a_home_s_secrets_are_made_once_whoever_asks(tmp_path: Path):
+    def work(_: int) -> bytes:
+        return database.open(tmp_path / "state.db").secret("seal")
+
+    with ThreadPoolExecutor(8) as pool:
+        (made,) = set(pool.map(work, range(8)))
+    assert len(made) == 32
+    state = database.open(tmp_path / "state.db")
+    assert state.secret("audit") != made
+    assert state.sealed("a b") == database.open(tmp_path / "state.db").sealed("a b") != state.sealed("a c")
+    assert [state.named(text) for text in ("note", "", "$e:x.org", "household/boiler.md")] == [
+        "note", "", "$e:x.org", "household/boiler.md",
+    ]  # fmt: skip
+    assert [state.named(text) for text in ("two words", "é", "a\n", "x" * 121)] == [
+        state.sealed(text) for text in ("two words", "é", "a\n", "x" * 121)
+    ]

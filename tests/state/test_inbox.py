@@ -1,6 +1,7 @@
 """The inbox: each item moves on once, whoever asks, and survives a restart."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -55,3 +56,28 @@ def test_a_decided_item_waits_no_more_and_can_not_be_decided_again(tmp_path: Pat
 def test_an_unknown_id_says_so(tmp_path: Path):
     with pytest.raises(UnknownItem, match="Nothing in the inbox"):
         opened(tmp_path).get("none")
+
+
+def test_what_belongs_to_a_conversation_comes_back_as_it_was_put(tmp_path: Path):
+    box = opened(tmp_path)
+    wanted = replace(item("confirmation"), session="s1", run="r1", tool="remove", digest="d1", expires=NOW.isoformat())
+    box.put(wanted)
+    box.put(item())
+    assert box.waiting("confirmation") == (wanted,)
+    assert len(box.waiting()) == 2
+    assert box.waiting("confirmation", "approved") == ()
+    assert box.move(wanted.id, "draft_ready", "approved", NOW)
+    assert [found.id for found in box.waiting("confirmation", "approved")] == [wanted.id]
+
+
+def test_only_what_waits_as_it_was_seen_is_revised(tmp_path: Path):
+    box, wanted = opened(tmp_path), replace(item("confirmation"), digest="d1", shown="d1")
+    box.put(wanted)
+    assert not box.revise(wanted.id, "d0", "Other", {"path": "b.md"}, "d2", NOW)
+    assert box.get(wanted.id) == wanted
+    assert box.revise(wanted.id, "d1", "Other", {"path": "b.md"}, "d2", NOW)
+    changed = box.get(wanted.id)
+    assert (changed.title, changed.payload, changed.digest, changed.shown) == ("Other", {"path": "b.md"}, "d2", "d2")
+    assert box.move(wanted.id, "draft_ready", "approved", NOW)
+    assert not box.revise(wanted.id, "d2", "Later", {}, "d3", NOW)
+    assert box.get(wanted.id).digest == "d2"
