@@ -11,7 +11,7 @@ from quorra.access.changes import patch
 from quorra.access.planned import Planned, Written, told
 from quorra.ledger.change import ChangeSet, Origin
 from quorra.state import inbox
-from quorra.state.inbox import Inbox, Item
+from quorra.state.inbox import Inbox, Item, UnknownItem
 from quorra.vault.texts import Texts
 
 MINUTE = timedelta(minutes=1)
@@ -35,6 +35,21 @@ class Proposals:
     def __init__(self, box: Inbox, texts: Texts, kinds: Kinds) -> None:
         self.box, self.texts, self.ledger, self.kinds = box, texts, texts.ledger, kinds
 
+    def get(self, ident: str) -> Item:
+        """Gives a proposal; raises UnknownItem, for what waits in the inbox but is none, too."""
+        item = self.box.get(ident)
+        if item.kind not in self.kinds:
+            raise UnknownItem(ident)
+        return item
+
+    def waiting(self) -> tuple[Item, ...]:
+        """Gives the proposals that wait for a person, the oldest first."""
+        return tuple(item for item in self.box.waiting() if item.kind in self.kinds)
+
+    def every(self) -> tuple[Item, ...]:
+        """Gives every proposal there was, the oldest first."""
+        return tuple(item for item in self.box.every() if item.kind in self.kinds)
+
     def park(self, kind: str, payload: Mapping[str, Any], origin: Origin, now: datetime) -> Written:
         """Puts a change into the inbox if it could be made today; the rendering first, the row second."""
         planned = self.kinds[kind](payload, origin)
@@ -57,7 +72,7 @@ class Proposals:
 
     def show(self, ident: str) -> Shown:
         """Renders an item on today's tree and notes that it was seen so; raises UnknownItem."""
-        item = self.box.get(ident)
+        item = self.get(ident)
         if item.state != "draft_ready":
             return Shown(item, None, None, f"It is {item.state} already.")
         planned = self._plan(item)
@@ -74,7 +89,7 @@ class Proposals:
         refused = gate.barred(principal)
         if refused is not None:
             return told(refused)
-        item = self.box.get(ident)
+        item = self.get(ident)
         if not self.box.move(ident, "draft_ready", "approved", now):
             return _late(self.box.get(ident))
         planned = self._plan(item)
@@ -92,7 +107,7 @@ class Proposals:
 
     def decline(self, ident: str, reason: str, now: datetime) -> Written:
         """Closes an item without doing it; raises UnknownItem."""
-        self.box.get(ident)
+        self.get(ident)
         if not self.box.move(ident, "draft_ready", "declined", now, reason or None):
             return _late(self.box.get(ident))
         self.ledger.withdraw(ident)

@@ -9,15 +9,15 @@ from quorra.access.confirmations import Confirmations, Wish
 from quorra.agent.conversation.calls import Ran
 from quorra.agent.conversation.reply import Reply, Said
 from quorra.inference.protocol import Call
+from quorra.state import runs, sessions
 from quorra.state.audit import Audit
 from quorra.state.database import Database
 from quorra.state.inbox import Item
 from quorra.state.outbox import Outbox
 from quorra.state.runs import Runs
-from quorra.state.runs import State as RunState
-from quorra.state.sessions import Session, Sessions
+from quorra.state.sessions import Entry, Mark, Session, Sessions
 
-ANY: tuple[RunState, ...] = ("running", "paused", "failed", "cancelled")
+ANY: tuple[runs.State, ...] = ("running", "paused", "failed", "cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class Kept:
     run: str
     surface: str
     now: datetime
-    _events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    _events: list[tuple[runs.Kind, dict[str, Any]]] = field(default_factory=list)
 
-    def trace(self, kind: str, **data: Any) -> None:
+    def trace(self, kind: runs.Kind, **data: Any) -> None:
         """Adds an event to the trace; it is written with the next entry."""
         self._events.append((kind, data))
 
@@ -59,7 +59,7 @@ class Kept:
         """Keeps a call's answer; gives what its person is told of afterwards."""
         result = ran.result
         told: list[str] = []
-        kind = "retry" if ran.again or ran.changed is not None else "result"
+        kind: runs.Kind = "retry" if ran.again or ran.changed is not None else "result"
         hits = [{"blob": hit.blob, "commit": hit.commit, "lines": list(hit.lines)} for hit in result.hits]
         if hits:
             self.trace("retrieval", passages=hits)
@@ -131,7 +131,7 @@ class Kept:
             self.trace("reply", seq=entry.seq, outcome=reply.outcome, ms=timings)
             self._end("done")
 
-    def broken(self, text: str, mark: str, state: RunState) -> None:
+    def broken(self, text: str, mark: Mark, state: runs.State) -> None:
         """Keeps what had been said of a reply that broke off."""
         self.trace("interrupted", state=state)
         with self.stores.database.transaction():
@@ -146,13 +146,13 @@ class Kept:
             session=self.session.id, run=self.run, target=item.digest, ok=None,
         )  # fmt: skip
 
-    def _append(self, kind: str, text: str, **more: Any) -> Any:
+    def _append(self, kind: sessions.Kind, text: str, **more: Any) -> Entry:
         return self.stores.sessions.append(self.session.id, kind, text, self.now, run=self.run, **more)
 
     def _request(self, text: str, item: Item) -> None:
         self._append("approval_request", text, data={"id": item.id, "digest": item.digest, "tool": item.tool})
 
-    def _end(self, state: RunState) -> None:
+    def _end(self, state: runs.State) -> None:
         self._flush()
         for before in ANY:
             if before != state and self.stores.runs.move(self.run, before, state, self.now):

@@ -38,9 +38,7 @@ def _reply(session: Session, run: Run, said: Entry) -> Reply:
         said.data["model"],
         session.id,
         run.id,
-        claims=None
-        if claims is None
-        else tuple(Claim(one["start"], one["end"], tuple(one["citations"])) for one in claims),
+        claims=None if claims is None else tuple(bound),
         notices=tuple(said.data["notices"]),
     )
 

@@ -121,7 +121,7 @@ class Talks:
         surface: str,
         now: datetime,
     ) -> Pending:
-        """Changes the arguments of what waits; raises NoConfirmation, Resolved, and Unfit for arguments that won't do."""
+        """Changes the arguments of what waits; raises NoConfirmation, Resolved, and Unfit where they won't do."""
         item = self.confirmations.get(ident, principal.id)
         if item.state != "draft_ready":
             raise Resolved(item.state)
@@ -235,7 +235,7 @@ class Talks:
     def _asked(self, said: Said, session: Session, speaker: Speaker) -> Reply:
         """Begins a run: what was asked is kept before anything is done about it."""
         chat = self.model()
-        strategy = "tools" if chat.abilities.tools else "look-up"
+        strategy = "tools" if _calls(chat) else "look-up"
         with self.stores.database.transaction():
             last = self.stores.sessions.last(session.id)
             seq = last.seq + 1 if last else 0
@@ -257,7 +257,7 @@ class Talks:
         asked = entries[0].text
         record = self.inspector.begin(session.principal, session.id, run, speaker.now)
         kept = Kept(self.stores, session, run, speaker.surface, speaker.now)
-        if not chat.abilities.tools:
+        if not _calls(chat):
             return self._looked(asked, kept, record, speaker)
         caller = self._caller(session, speaker.principal, run, speaker.surface, speaker.now)
         behind = replay.behind(entries, wish(item).call) if item else []
@@ -311,6 +311,11 @@ class Talks:
     ) -> Caller:
         reach = Reach(self.rooms, principal.id, self.window(principal.id), surface, session.id, run, now)
         return Caller(self.registry, self.stores.audit, reach, session.scope or (), principal)
+
+
+def _calls(chat: Chat) -> bool:
+    """Tells whether a model can be handed tools; one that is to quote answers by looking up."""
+    return chat.abilities.tools and chat.abilities.style == "composition"
 
 
 def title(text: str) -> str:

@@ -183,8 +183,10 @@ class Turn:
 
     def _broken(self, error: BaseException) -> None:
         """Keeps what had been said when the run fell; what fell it is told by whoever catches it."""
-        mark = "interrupted" if self.cancelled() else "failed"
-        self.kept.broken(self._whole(), mark, "cancelled" if self.cancelled() else "failed")
+        if self.cancelled():
+            self.kept.broken(self._whole(), "interrupted", "cancelled")
+        else:
+            self.kept.broken(self._whole(), "failed", "failed")
 
     def _away(self, away: ModelAway) -> Reply:
         self.kept.broken(self._whole(), "failed", "failed")

@@ -40,8 +40,7 @@ def every(call: Call, ended: bool) -> Result:
     """List what waits for a yes."""
     with call.open() as home:
         call.owns("The inbox")
-        box = home.proposals.box
-        items = box.every() if ended else box.waiting()
+        items = home.proposals.every() if ended else home.proposals.waiting()
     lines = [line for item in items for line in _listed(item)]
     shows = "Look at one with: quorra review show ID"
     lines.append(f"{counted(len(items), 'proposal')}. {shows}" if items else "Nothing waits.")
