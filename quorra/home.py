@@ -35,6 +35,9 @@ from quorra.vault.texts import Texts
 
 if TYPE_CHECKING:
     from quorra.agent.asking.answer import Answer, Event
+    from quorra.agent.conversation.inspector import Inspector
+    from quorra.agent.conversation.kept import Stores
+    from quorra.agent.conversation.talks import Talks
     from quorra.agent.prompt import Prompts
     from quorra.index.found import Found, Mode
     from quorra.index.index import Index, Report
@@ -145,9 +148,9 @@ class Home:
     @cached_property
     def prompts(self) -> "Prompts":
         """The home's prompt files, with the shipped ones for those it lacks."""
-        from quorra.agent.prompt import Prompts
+        from quorra.agent.prompt import FOLDER, Prompts, standing
 
-        return Prompts(self.settings.home / "prompts", SHIPPED / "prompts")
+        return Prompts(self.settings.home / FOLDER, SHIPPED / FOLDER, standing(self.ledger.head, self.ledger.at))
 
     @cached_property
     def index(self) -> "Index":
@@ -308,6 +311,42 @@ class Home:
     def changes(self) -> Changes:
         """The ways to change the home."""
         return Changes(self.library, self.graph, lambda: self.proposals)
+
+    @cached_property
+    def stores(self) -> "Stores":
+        """What conversations are kept in."""
+        from quorra.agent.conversation.kept import Stores
+
+        return Stores(self.state, self.sessions, self.runs, self.audit, self.outbox)
+
+    @cached_property
+    def inspector(self) -> "Inspector":
+        """What was really sent to the model, for a while, in memory alone."""
+        from quorra.agent.conversation.inspector import Inspector
+
+        return Inspector()
+
+    @cached_property
+    def talks(self) -> "Talks":
+        """The conversations."""
+        from quorra.access.confirmations import Confirmations
+        from quorra.agent.conversation.talks import Talks
+        from quorra.agent.tools.families import EVERY
+        from quorra.agent.tools.registry import Registry
+        from quorra.agent.tools.tool import Rooms
+
+        return Talks(
+            stores=self.stores,
+            rooms=Rooms(self.library, self.changes, self.search, lambda: self.proposals, self.stores.sessions),
+            model=lambda: self.model,
+            look=self.ask,
+            window=lambda principal: self.window(principal, None),
+            prompts=self.prompts,
+            registry=Registry(EVERY),
+            confirmations=Confirmations(Inbox(self.state)),
+            inspector=self.inspector,
+            max_tokens=self.settings.model.max_tokens,
+        )
 
     @cached_property
     def proposals(self) -> Proposals:
