@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from quorra.agent.tools.told import quoted
 from quorra.inference.protocol import Call, Message
 from quorra.state.sessions import Entry
 
@@ -141,7 +142,7 @@ def _note(call: Entry, became: str) -> str:
 
 def _flat(text: str, most: int) -> str:
     """Gives a text's beginning on one line without square brackets."""
-    line = " ".join(text[: 4 * most].split()).translate(_BRACKETS)
+    line = quoted.plain(text[: 4 * most]).translate(_BRACKETS)
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
