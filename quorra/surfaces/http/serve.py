@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import asdict
+from datetime import timedelta
 from ipaddress import ip_address
 from time import monotonic
 from types import FrameType
@@ -22,6 +23,7 @@ from quorra.jobs.rounds import Round
 from quorra.jobs.watch import Watched, Watcher
 from quorra.surfaces.http import errors
 from quorra.surfaces.http.app import build
+from quorra.surfaces.http.caller import now
 from quorra.surfaces.http.desk import Desk
 from quorra.surfaces.http.entry import roads
 from quorra.surfaces.http.entry.auth import Auth
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("quorra.watch")
 PAUSE, BUDGET, PATIENCE, HOUR = 2.0, 5.0, 0.3, 3600.0
+TRACES = timedelta(days=90)
 
 
 class BadHost(QuorraError):
@@ -120,10 +123,11 @@ def _open(home: "Home") -> None:
     """Opens the rooms one by one, before threads could open one twice; a setting that can't work ends it here."""
     for room in (home.ledger, home.keys, home.index, home.embedder, home.model):
         assert room is not None
+    home.talks.recover(now())
 
 
 class Upkeep(threading.Thread):
-    """Brings words up to date and embeds what is pending, a little at a time, while nobody is being answered."""
+    """Brings words up to date, embeds what is pending and ends what is over, while nobody is being answered."""
 
     def __init__(self, home: "Home", desk: Desk) -> None:
         super().__init__(name="upkeep", daemon=True)
@@ -144,9 +148,11 @@ class Upkeep(threading.Thread):
 
     def _pending(self) -> int:
         try:
+            self._home.talks.expire(now())
             pending = self._home.sync(seconds=BUDGET).pending
             if not pending and monotonic() > self._packed + HOUR:
                 self._packed = monotonic()
+                self._home.runs.purge(now() - TRACES)
                 self._home.ledger.maintain()
             return pending
         except Exception as error:  # noqa: BLE001 - the service outlives a bad round
