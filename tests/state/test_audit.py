@@ -6,8 +6,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from quorra.state import database
 from quorra.state.audit import LOG, MADE, Audit
-from quorra.state.database import StateError
+from quorra.state.database import Database, StateError
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
 WRITER = """
@@ -257,6 +257,28 @@ def test_a_file_that_is_gone_is_made_anew_and_that_is_recorded(tmp_path: Path):
     assert audit.record(NOW, principal="owner", action="later") == 5
     assert [act.action for act in audit.entries()] == ["call", "call", "call", MADE, "later"]
     assert (numbers(audit.file), audit.verify()) == ([1, 2, 3, 4, 5], [])
+
+
+def test_a_home_that_was_brought_back_without_its_file_goes_on(tmp_path: Path):
+    filled(tmp_path)
+    place = tmp_path / "restored"
+    place.mkdir()
+    database.copy(tmp_path / "state.db", place / "state.db")
+    audit = opened(place)
+    with audit_of(place) as (state, other):
+        other.record(NOW, principal="owner", action="one")
+        other.record(NOW, principal="owner", action="two")
+        assert state.ask("SELECT count(*) AS n FROM audit")[0]["n"] == 6 + 3
+    assert [act.action for act in audit.entries(after=6)] == [MADE, "one", "two"]
+    assert (numbers(place / LOG), audit.verify()) == (list(range(1, 10)), [])
+
+
+@contextmanager
+def audit_of(folder: Path) -> Iterator[tuple[Database, Audit]]:
+    state = database.open(folder / "state.db")
+    audit = Audit(state, folder / LOG)
+    with state.transaction():
+        yield state, audit
 
 
 @pytest.mark.parametrize(
