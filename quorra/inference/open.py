@@ -29,7 +29,7 @@ def chat(model: Model, key: str = "", *, home: Path = Path()) -> Chat:
     """Gives the backend; ``key`` is an API key, a relative path starts at ``home``."""
     path = home / model.path if model.path else None
     if model.backend == "scripted":
-        return Scripted(_style(model, "composition"), model.context, path)
+        return Scripted(_style(model, "composition"), model.context, path, model.tools == "auto")
     if model.backend == "openai":
         server = Server(_address(model.url, "model.url"), key, model.timeout)
         return Remote(

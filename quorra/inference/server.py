@@ -63,11 +63,16 @@ class Server:
                 return False
         return True
 
-    def trouble(self, error: Exception, begun: bool) -> QuorraError:
-        """Says what went wrong, ``begun`` telling whether part of a reply had come; never repeats the server's text."""
+    def trouble(self, error: Exception, begun: bool, tools: bool = False) -> QuorraError:
+        """Says what went wrong, never in the server's words.
+
+        ``begun`` tells whether part of a reply had come, ``tools`` whether tools had been offered.
+        """
         import openai
 
         if isinstance(error, openai.APIStatusError):
+            if tools and "tool" in error.message.lower():
+                return self._toolless(error.status_code)
             return self._refusal(error.status_code)
         if begun:
             return GenerationFailed(f"The model server at {self.url} broke off in the middle.", "Ask again.")
@@ -83,6 +88,12 @@ class Server:
     def silent(self) -> GenerationFailed:
         """Says that a stream ended without saying that it was whole."""
         return GenerationFailed(f"The model server at {self.url} broke off before the reply's end.", "Ask again.")
+
+    def _toolless(self, status: int) -> GenerationFailed:
+        return GenerationFailed(
+            f"The model server at {self.url} refuses tools (status {status}).",
+            'Start it so that it lets the model call tools, or set model.tools = "off".',
+        )
 
     def _refusal(self, status: int) -> QuorraError:
         if status in {401, 403}:

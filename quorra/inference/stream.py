@@ -1,12 +1,12 @@
 """Cleans a model's text as it streams: reasoning to its own channel, control marks to nowhere."""
 
-import json
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from threading import Event
-from typing import Any, Literal
+from typing import Literal
 
 from quorra import metrics
 from quorra.inference.protocol import Call, Delta, Usage
@@ -15,6 +15,7 @@ Channel = Literal["text", "reasoning", "nowhere"]
 
 REASONING = ("think", "thinking", "thought", "reasoning")
 CALLS = ("tool_call", "tool_calls", "function_call")
+_ENDLESS = "[TOOL_CALLS]"
 STOPS = (
     "<|im_end|>",
     "<|im_start|>",
@@ -29,12 +30,14 @@ STOPS = (
 _OPEN: dict[str, tuple[str, Channel]] = {
     **{f"<{name}>": (name, "reasoning") for name in REASONING},
     **{f"<{name}>": (name, "nowhere") for name in CALLS},
+    _ENDLESS: (_ENDLESS, "nowhere"),
 }
+_CHANNEL = dict(_OPEN.values())
 _CLOSE = {f"</{name}>": name for name in (*REASONING, *CALLS)}
 _MARKS = frozenset((*_OPEN, *_CLOSE, *STOPS))
 _STARTS = frozenset(mark[:length] for mark in _MARKS for length in range(1, len(mark)))
 _LONGEST = max(map(len, _MARKS))
-_NAME = re.compile(r'"name"\s*:\s*"([^"\\]*)"')
+_BEGIN = re.compile(r"[<\[]")
 
 
 class Cleaner:
@@ -43,7 +46,7 @@ class Cleaner:
     A span counts its own nesting and lasts until its own closing tag, so that a
     doubtful end never shows what was meant to stay hidden. A stop token ends the
     reply: ``stopped`` tells the backend, and what follows is dropped. ``written``
-    holds what stood in spans of tool calls, a text a span.
+    holds what stood in spans of tool calls, a text a span, marks of reasoning included.
     """
 
     def __init__(self, inside: str = "") -> None:
@@ -67,9 +70,8 @@ class Cleaner:
         at = 0
         self._held = ""
         while at < len(text) and not self.stopped:
-            start = text.find("<", at)
-            if start < 0:
-                start = len(text)
+            begin = _BEGIN.search(text, at)
+            start = begin.start() if begin else len(text)
             pieces.append(self._piece(text[at:start]))
             at, literal = self._mark(text, start, last)
             pieces.append(self._piece(literal))
@@ -77,18 +79,28 @@ class Cleaner:
                 break
         return _joined(pieces)
 
-    def calls(self) -> tuple[Call, ...]:
-        """Gives the calls that were written as text; one that is no JSON keeps what was written as its arguments."""
-        found = [pair for text in self.written if text.strip() for pair in _read(text)]
-        return tuple(Call(f"written-{at}", name, arguments) for at, (name, arguments) in enumerate(found, 1))
+    @property
+    def calling(self) -> bool:
+        """Tells whether a tool call is being written."""
+        return self._channel == "nowhere"
+
+    def opens(self, chunk: str) -> bool:
+        """Tells whether a piece of text, if it came next, would end inside a tool call."""
+        ahead = copy(self)
+        ahead.written = list(self.written)
+        ahead.feed(chunk)
+        return ahead.calling
 
     def _mark(self, text: str, start: int, last: bool) -> tuple[int, str]:
         """Acts on the mark at ``start``; gives where to go on and what of it is plain text."""
-        window = text[start : start + _LONGEST].lower()
-        end = window.find(">") + 1
+        window, closing = text[start : start + _LONGEST], "]"
+        if window.startswith("<"):
+            window, closing = window.lower(), ">"
+        end = window.find(closing) + 1
         if end and window[:end] in _MARKS:
+            shown = self.calling and window[:end].strip("</>") in REASONING
             self._act(window[:end])
-            return start + end, ""
+            return start + end, text[start : start + end] if shown else ""
         if not last and window in _STARTS and start + len(window) == len(text):
             self._held = text[start:]
             return len(text), ""
@@ -98,8 +110,8 @@ class Cleaner:
         if mark in STOPS:
             self.stopped = True
         elif mark in _OPEN:
-            name = _OPEN[mark][0]
-            if not self._span and name in CALLS:
+            name, channel = _OPEN[mark]
+            if channel == "nowhere" and (not self._span or self._span == _ENDLESS):
                 self.written.append("")
             self._span = self._span or name
             self._depth += name == self._span
@@ -108,13 +120,13 @@ class Cleaner:
             self._span = self._span if self._depth else ""
 
     def _piece(self, text: str) -> tuple[Channel, str]:
-        if self._channel == "nowhere":
+        if self.calling:
             self.written[-1] += text
         return self._channel, text
 
     @property
     def _channel(self) -> Channel:
-        return _OPEN[f"<{self._span}>"][1] if self._span else "text"
+        return _CHANNEL[self._span] if self._span else "text"
 
 
 def opened(prompt: str) -> str:
@@ -182,21 +194,6 @@ def common(one: Sequence[object], other: Sequence[object]) -> int:
     """Counts the leading items that two sequences share."""
     shortest = min(len(one), len(other))
     return next((at for at in range(shortest) if one[at] != other[at]), shortest)
-
-
-def _read(text: str) -> Iterator[tuple[str, str]]:
-    """Reads the names and arguments of the calls in one span."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    for each in found if isinstance(found, list) else [found]:
-        if isinstance(each, dict) and isinstance(each.get("name"), str):
-            given: Any = each.get("arguments", each.get("parameters", {}))
-            yield each["name"], given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-        else:
-            named = _NAME.search(text)
-            yield named[1] if named else "", text.strip()
 
 
 def _joined(pieces: list[tuple[Channel, str]]) -> list[Delta]:

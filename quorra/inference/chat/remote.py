@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,9 +11,10 @@ from threading import Event, Thread
 from typing import Any
 
 from quorra.errors import QuorraError
-from quorra.inference.fragments import Fragments
-from quorra.inference.protocol import Abilities, Delta, Message, Style, Tool, Usage
-from quorra.inference.server import Server, plain
+from quorra.inference.chat.wire import Fragments, named, request
+from quorra.inference.chat.written import read
+from quorra.inference.protocol import Abilities, Call, Delta, Message, Style, Tool, Usage
+from quorra.inference.server import Server
 from quorra.inference.stream import Cleaner, Reply, Running, speak
 
 TICK = 0.05
@@ -27,6 +27,7 @@ class _End:
     finish: str = ""
     prompt: int = 0
     cached: int = 0
+    calls: tuple[Call, ...] = ()
     error: QuorraError | None = None
 
 
@@ -49,8 +50,8 @@ class Remote:
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Reply:
         """Starts a reply; raises ModelAway or GenerationFailed when it is iterated."""
-        request = self.payload(messages, tools=tools, max_tokens=max_tokens, temperature=temperature)
-        return Reply(lambda stop: self._run(request, stop), cancelled)
+        sent = self.payload(messages, tools=tools, max_tokens=max_tokens, temperature=temperature)
+        return Reply(lambda stop: self._run(sent, messages, stop), cancelled)
 
     def payload(
         self,
@@ -60,15 +61,9 @@ class Remote:
         max_tokens: int = 512,
         temperature: float = 0.0,
     ) -> dict[str, Any]:
-        """Gives the body that is sent to the server, the model's name apart where that is asked of it first."""
-        told = {"tools": list(map(_offer, tools))} if tools else {}
-        return {
-            "model": self._model,
-            "messages": list(map(_message, messages)),
-            "max_tokens": max_tokens,
-            "temperature": temperature,
-            **told,
-        }
+        """Gives the body that is sent; the model of a server that nobody named one of is asked for before it goes."""
+        offered = tools if self.abilities.tools else ()
+        return {"model": self._model, **request(messages, offered, max_tokens, temperature)}
 
     def reachable(self) -> bool:
         """Tells whether the server answers."""
@@ -77,27 +72,26 @@ class Remote:
     def close(self) -> None:
         """Holds nothing between generations."""
 
-    def _run(self, request: dict[str, Any], stop: Callable[[], bool]) -> Running:
+    def _run(self, sent: dict[str, Any], messages: Sequence[Message], stop: Callable[[], bool]) -> Running:
         if not self._model:
             self._model = self.name = self._server.model()
-        call = _Call(self._server, {**request, "model": self._model})
-        cleaner = Cleaner()
+        sending, cleaner = _Sending(self._server, {**sent, "model": self._model}), Cleaner()
         try:
-            said, finish = yield from speak(call.pieces(stop), cleaner, request["max_tokens"] + 1, stop)
+            said, finish = yield from speak(sending.pieces(stop), cleaner, sent["max_tokens"] + 1, stop)
         finally:
-            call.stop()
-        end = call.end
+            sending.stop()
+        end = sending.end
         finish = "length" if end.finish == "length" else finish
         usage = Usage(end.prompt, end.prompt - end.cached, said, "cancelled" if stop() else finish)
-        return usage, (call.calls.made() or cleaner.calls()) if "tools" in request else ()
+        calls = (end.calls or read(cleaner.written)) if "tools" in sent else ()
+        return usage, named(calls, messages)
 
 
-class _Call:
+class _Sending:
     """One request in a thread with its own event loop; the pieces come through a queue."""
 
     def __init__(self, server: Server, request: dict[str, Any]) -> None:
         self.end = _End()
-        self.calls = Fragments()
         self._server = server
         self._request = request
         self._queue: SimpleQueue[str | Delta | _End] = SimpleQueue()
@@ -138,13 +132,13 @@ class _Call:
         self._running = (asyncio.get_running_loop(), task) if task else None
         if self._stopped.is_set():
             return
-        heard = _Heard(self._queue, self.calls)
+        heard = _Heard(self._queue)
         end = _End(error=self._server.silent())
         try:
             await self._stream(heard)
-            end = heard.end if heard.end.finish else end
+            end = replace(heard.end, calls=heard.calls.made()) if heard.end.finish else end
         except (openai.OpenAIError, ValueError, AttributeError, TypeError) as error:
-            end = _End(error=self._server.trouble(error, heard.begun))
+            end = _End(error=self._server.trouble(error, heard.begun, tools="tools" in self._request))
         finally:
             # Whatever happens here, whoever reads the queue must learn that it has ended.
             self._queue.put(end)
@@ -161,11 +155,11 @@ class _Call:
 class _Heard:
     """Sorts a server's chunks into pieces for the queue and what its end will say."""
 
-    def __init__(self, queue: SimpleQueue[str | Delta | _End], calls: Fragments) -> None:
+    def __init__(self, queue: SimpleQueue[str | Delta | _End]) -> None:
         self.end = _End()
+        self.calls = Fragments()
         self.begun = False
         self._queue = queue
-        self._calls = calls
 
     def hear(self, chunk: Any) -> None:
         """Takes one chunk; AttributeError and TypeError mean that it is none."""
@@ -180,31 +174,7 @@ class _Heard:
                 self._queue.put(piece)
             for fragment in getattr(choice.delta, "tool_calls", None) or ():
                 self.begun = True
-                self._calls.take(fragment)
-
-
-def _message(message: Message) -> dict[str, Any]:
-    told: dict[str, Any] = {"role": message.role, "content": plain(message.content)}
-    if message.calls:
-        told["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _json(call.arguments)}}
-            for call in message.calls
-        ]
-    return {**told, "tool_call_id": message.answers} if message.role == "tool" else told
-
-
-def _json(arguments: str) -> str:
-    """Gives a call's arguments so that a server can read them back, whatever a model had written."""
-    try:
-        json.loads(arguments)
-    except (ValueError, RecursionError):
-        return json.dumps({"unreadable": plain(arguments)}) if arguments.strip() else "{}"
-    return plain(arguments)
-
-
-def _offer(tool: Tool) -> dict[str, Any]:
-    told = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
-    return {"type": "function", "function": told}
+                self.calls.take(fragment)
 
 
 def _pieces(delta: Any) -> Iterator[str | Delta]:

@@ -5,18 +5,20 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from quorra.inference.chat.wire import named, request
 from quorra.inference.protocol import Abilities, Call, GenerationFailed, Message, ModelAway, Style, Tool, Usage
 from quorra.inference.stream import Cleaner, Reply, Running, common, speak
 
 _TOKEN = re.compile(r"\s*\S+|\s+$")
-_DIRECTIVE = re.compile(r"^!(say|think|fail|slow|cite|call|obey)(?:[ \t]+(.*))?$", re.MULTILINE)
-_THEN = re.compile(r"^!then[ \t]*$", re.MULTILINE)
-_CALL = re.compile(r"(\S+)[ \t]*(.*)")
-_ORDER = re.compile(r"!call[ \t]+(\S+[ \t]*.*)")
+_VERBS = "say|think|fail|slow|cite|call"
+_DIRECTIVE = re.compile(rf"^!({_VERBS})(?:[ \t]+(.*))?$", re.MULTILINE)
+_ORDER = re.compile(rf"!({_VERBS})[ \t]+(.*)")
+_THEN = re.compile(r"^!then[ \t]*\r?$", re.MULTILINE)
+_OBEY = re.compile(r"^!obey[ \t]*\r?$", re.MULTILINE)
 _OVER = "That is all."
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -27,16 +29,24 @@ class Scripted:
     ``!say TEXT`` and ``!think TEXT`` speak and reason, ``!slow SECONDS`` waits
     before each word from then on, ``!cite WORDS`` repeats the first sentence of
     the prompt that holds the words, ``!fail`` breaks off; without any, the last
-    line is echoed. ``!call NAME {json}`` calls a tool, ``!then`` parts what it does
-    once the calls before are answered, and ``!obey`` makes it do whatever calls the
-    newest answer of a tool orders, as the worst of models would; nothing else does.
+    line is echoed. ``!call NAME {json}`` calls a tool, what stands behind the name
+    passed on as it is. ``!then`` parts what is done once the calls before it are
+    answered: the assistant's messages since the question tell how far it has come.
+    Only the question is followed, unless ``!obey`` stands in it: then whatever the
+    answers of tools order is done too, as the worst of models would.
     In a file of replies (JSON, a reply or a list of replies for repeated asking)
     the longest question found in the message decides.
     """
 
-    def __init__(self, style: Style = "composition", context: int = 4096, replies: Path | None = None) -> None:
+    def __init__(
+        self,
+        style: Style = "composition",
+        context: int = 4096,
+        replies: Path | None = None,
+        tools: bool = True,
+    ) -> None:
         self.name = "scripted"
-        self.abilities = Abilities(streaming=True, tools=True, context=context, style=style)
+        self.abilities = Abilities(streaming=True, tools=tools, context=context, style=style)
         self._replies = _replies(replies) if replies else {}
         self._asked: Counter[str] = Counter()
         self._before: list[str] = []
@@ -61,9 +71,8 @@ class Scripted:
         max_tokens: int = 512,
         temperature: float = 0.0,
     ) -> Mapping[str, Any]:
-        """Gives what ``generate`` is handed, as JSON values."""
-        told = {"messages": list(map(asdict, messages)), "tools": list(map(asdict, tools))}
-        return {**told, "max_tokens": max_tokens, "temperature": temperature}
+        """Gives what ``generate`` is handed, as a server would get it."""
+        return {"model": self.name, **request(messages, tools, max_tokens, temperature)}
 
     def reachable(self) -> bool:
         """Tells that it is here."""
@@ -81,14 +90,14 @@ class Scripted:
         calls: list[Call] = []
         said, finish = yield from speak(self._script(messages, calls, stop), Cleaner(), max_tokens, stop)
         usage = Usage(len(prompt), len(prompt) - reused, said, "cancelled" if stop() else finish)
-        return usage, tuple(calls)
+        return usage, named(calls, messages)
 
     def _script(self, messages: Sequence[Message], calls: list[Call], stop: Callable[[], bool]) -> Iterator[str]:
         pause, joint = 0.0, ""
         for verb, words in self._steps(messages):
             if verb == "call":
-                name, arguments = _CALL.fullmatch(words.strip() or "?").groups()  # type: ignore[union-attr]
-                calls.append(Call(f"call-{len(messages)}-{len(calls) + 1}", name, arguments))
+                name, _, arguments = words.strip().partition(" ")
+                calls.append(Call("", name, arguments.strip()))
                 continue
             if verb == "fail":
                 raise GenerationFailed("The scripted model was told to fail.", "Ask without !fail.")
@@ -103,26 +112,42 @@ class Scripted:
                 yield token
 
     def _steps(self, messages: Sequence[Message]) -> list[tuple[str, str]]:
-        """Gives what to do now: the part of the script that as many answers have been given to as stand there."""
-        asked = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == "user"), None)
-        question = "" if asked is None else messages[asked].content
+        """Gives what to do now, which the messages alone decide."""
+        asked = max((at for at, message in enumerate(messages) if message.role == "user"), default=len(messages))
+        question = messages[asked].content if asked < len(messages) else ""
+        turn = sum(message.role == "assistant" for message in messages[asked + 1 :])
         key = max((key for key in self._replies if key in question), key=len, default=None)
-        turn = 0 if asked is None else sum(message.role == "assistant" for message in messages[asked + 1 :])
-        parts = _THEN.split(question if key is None else self._reply(key, first=turn == 0))
-        if turn >= len(parts):
-            return [("say", _OVER)]
-        steps = [(found[1], found[2] or "") for found in _DIRECTIVE.finditer(parts[turn])]
-        if ("obey", "") in steps:
-            newest = next((message.content for message in reversed(messages) if message.role == "tool"), "")
-            orders = [("call", found[1]) for found in _ORDER.finditer(newest)]
-            steps = [step for step in steps if step != ("obey", "")] + (orders or [("say", _OVER)])
-        said = parts[turn] if key is not None else (question.strip().splitlines() or [""])[-1]
-        return steps or [("say", said)]
+        script = question if key is None else self._reply(key, first=not turn)
+        parts = _THEN.split(script)
+        part = parts[turn] if turn < len(parts) else ""
+        steps = [(found[1], found[2] or "") for found in _DIRECTIVE.finditer(part)]
+        if obeys := _OBEY.search(script):
+            steps = _orders(messages[asked + 1 :]) + steps
+        if steps:
+            return steps
+        if key is not None and part.strip():
+            return [("say", part.strip("\n"))]
+        return [("say", _OVER if turn or obeys else (question.strip().splitlines() or [""])[-1])]
 
     def _reply(self, key: str, first: bool) -> str:
         replies = self._replies[key]
         self._asked[key] += first
         return replies[max(min(self._asked[key], len(replies)), 1) - 1]
+
+
+def _orders(messages: Sequence[Message]) -> list[tuple[str, str]]:
+    """Finds directives, wherever in a line they stand, in the answers that came last."""
+    said = max((at for at, message in enumerate(messages) if message.role == "assistant"), default=-1)
+    found = [order for message in messages[said + 1 :] for order in _ORDER.findall(message.content)]
+    return [(verb, _clipped(words) if verb == "call" else words) for verb, words in found]
+
+
+def _clipped(words: str) -> str:
+    """Leaves out what stands behind the arguments of a call."""
+    at = words.find("{")
+    with suppress(ValueError):
+        return words[: json.JSONDecoder().raw_decode(words, max(at, 0))[1]]
+    return words
 
 
 def _tokens(text: str) -> list[str]:

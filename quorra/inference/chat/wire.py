@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import Any
 
 from quorra.inference.protocol import Call, Message, Tool
@@ -38,11 +39,10 @@ def named(calls: Iterable[Call], messages: Sequence[Message]) -> tuple[Call, ...
     taken = {call.id for message in messages for call in message.calls}
     found: list[Call] = []
     for call in calls:
-        number = len(taken) + 1
-        while call.id in taken or not call.id:
-            call, number = replace(call, id=f"call_{number}"), number + 1
-        taken.add(call.id)
-        found.append(call)
+        fresh = (f"call_{number}" for number in count(len(taken) + 1))
+        ident = next(each for each in chain([call.id], fresh) if each and each not in taken)
+        taken.add(ident)
+        found.append(replace(call, id=ident))
     return tuple(found)
 
 
@@ -64,7 +64,7 @@ class Fragments:
     def __init__(self) -> None:
         self._parts: list[_Part] = []
 
-    def add(self, piece: Any) -> None:
+    def take(self, piece: Any) -> None:
         """Takes one piece of a delta's ``tool_calls``; TypeError where its arguments are none."""
         function = getattr(piece, "function", None)
         name = getattr(function, "name", None) or ""
@@ -74,7 +74,7 @@ class Fragments:
         given = getattr(function, "arguments", None) or ""
         part.arguments += given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
 
-    def calls(self) -> tuple[Call, ...]:
+    def made(self) -> tuple[Call, ...]:
         """Gives the calls in the order in which they began."""
         return tuple(Call(part.id, part.name, part.arguments) for part in self._parts)
 
@@ -113,10 +113,10 @@ def _message(message: Message) -> dict[str, Any]:
 def _call(call: Call) -> dict[str, Any]:
     """Writes a call that was made before; a server may refuse one whose name or arguments can't be read."""
     name = _ODD.sub("_", call.name)[:64] or "unknown"
-    return {"id": call.id, "type": "function", "function": {"name": name, "arguments": readable(call.arguments)}}
+    return {"id": call.id, "type": "function", "function": {"name": name, "arguments": _readable(call.arguments)}}
 
 
-def readable(arguments: str) -> str:
+def _readable(arguments: str) -> str:
     """Gives arguments as the JSON text of an object: broken ones as its only value."""
     if not arguments.strip():
         return "{}"
