@@ -21,13 +21,15 @@ from quorra.surfaces.matrix.store import Store, Waiting
 LOCKED = "I can't read a message here: its key has not reached me. I answer when it comes; else please send it again."
 _WAIT = 30_000
 _PAUSE = 2.0
-_GRACE = timedelta(seconds=10)
 _SELDOM = timedelta(hours=6)
 _KEPT = timedelta(days=60)
 
 
 class Bot:
-    """One bot on its homeserver; ``every`` is in seconds, for what is looked after besides syncing."""
+    """One bot on its homeserver.
+
+    ``every`` is in seconds, for what is looked after besides syncing; ``grace`` is what a late key is given.
+    """
 
     def __init__(
         self,
@@ -38,12 +40,14 @@ class Bot:
         clock: Callable[[], datetime],
         say: Callable[[str], None] = lambda _: None,
         every: float = 10.0,
+        grace: timedelta = timedelta(seconds=10),
     ) -> None:
         self._settings = settings
         self._secrets = secrets
         self._clock = clock
         self._say = say
         self._every = every
+        self._grace = grace
         self._store = Store(folder)
         self._client = client.make(settings, folder)
         self._service = Service(settings.service, secrets.service, settings.patience)
@@ -150,7 +154,7 @@ class Bot:
         """Says so where a message could not be read for a while, now and then."""
         now = self._clock()
         for event in self._store.locked():
-            if event.came + _GRACE < now and self._store.due(event.room, "locked", _SELDOM, now):
+            if event.came + self._grace < now and self._store.due(event.room, "locked", _SELDOM, now):
                 self._store.post(event.room, event.event, wording.notice(LOCKED))
 
     def _direct(self) -> Mapping[str, str]:

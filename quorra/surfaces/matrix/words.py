@@ -15,7 +15,7 @@ _NO = "n|no|no thanks|nope|dont|do not|cancel|stop|decline|declined|nein|nein da
 _TONE = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
 _REPLIED = re.compile(r"<mx-reply>.*?</mx-reply>|<blockquote\b.*?</blockquote>", re.DOTALL | re.IGNORECASE)
 _PILL = re.compile(r"""<a\s[^>]*href\s*=\s*["']?(https://matrix\.to/#/|matrix:u/)([^"'\s>?]+)""", re.IGNORECASE)
-_ADDRESS = re.compile(r"\S*(?:://|www\.|[\w~.-]/\w|\w@\w)\S*|(?<!\S)/\S+")
+_ADDRESS = re.compile(r"\S*(?:://|www\.|[\w~.-]/\w|\w@\w)\S*|(?<!\S)/\S+|@[\w.=+-]+:[\w.-]+")
 _HIDDEN = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
 )

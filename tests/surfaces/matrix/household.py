@@ -5,7 +5,7 @@ import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ class Household:
         secrets = Secrets(password=PASSWORD, service=KEY)
         bot = Bot(
             self.settings(), self.folder / "bot", secrets, clock=lambda: datetime.now(UTC), say=self.said.append,
-            every=0.5,
+            every=0.5, grace=timedelta(seconds=1),
         )  # fmt: skip
         before = len(self.said)
         task = asyncio.create_task(bot.run())
