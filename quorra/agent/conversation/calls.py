@@ -91,9 +91,10 @@ class Caller:
         except Unreadable as error:
             return Ran(Result(str(error), ok=False), tool.name, tool.tier)
         now = self._wish(tool, Call(wish.call, wish.tool, ""), given)
-        if isinstance(now, Ran) or now.digest != wish.digest:
+        if isinstance(now, Ran):
+            self._record(tool, "failed", "", ok=False)
             return now
-        return self._run(tool, given)
+        return self._run(tool, given) if now.digest == wish.digest else now
 
     def edited(self, wish: Wish, arguments: Mapping[str, Any]) -> Wish:
         """Gives a wish with other arguments; raises Unreadable, and Unfit where they could not be carried out."""

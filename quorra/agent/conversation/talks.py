@@ -38,6 +38,15 @@ class Nothing(QuorraError):
         super().__init__("There is nothing to answer: the message is empty.", "Say something, or name what to confirm.")
 
 
+class Answering(QuorraError):
+    """Another process answers this message just now."""
+
+    code = "answering"
+
+    def __init__(self) -> None:
+        super().__init__("This message is being answered just now.", "Send it again in a moment.")
+
+
 class Look(Protocol):
     """Answers by looking up first, for a model that can call no tools."""
 
@@ -87,8 +96,8 @@ class Talks:
     ) -> Reply:
         """Answers what a person says.
 
-        Raises UnknownSession, ScopeFixed, UnknownScope, UnknownOrigin, Nothing, GenerationFailed, and for a
-        confirmation NoConfirmation, Resolved or Changed.
+        Raises UnknownSession, ScopeFixed, UnknownScope, UnknownOrigin, Nothing, Answering, GenerationFailed, and
+        for a confirmation NoConfirmation, Resolved or Changed.
         """
         speaker = Speaker(principal, surface, now, emit, cancelled)
         if not said.message.strip() and said.confirmation_id is None:
@@ -189,7 +198,10 @@ class Talks:
 
     def _again(self, entry: Entry, session: Session, speaker: Speaker) -> Reply:
         """Gives the reply to a message that came before, or takes its run up where it was cut short."""
+        self.expire(speaker.now)
         run = self.stores.runs.get(entry.run, session.principal)
+        if run.state == "running":
+            raise Answering
         entries = self.stores.sessions.of_run(run.id)
         waits = [item for item in self.confirmations.open(session.principal, speaker.now) if item.run == run.id]
         there = replay.reply(session, run, entries, waits[-1] if waits else None)
@@ -299,11 +311,13 @@ class Talks:
         record.reply(answer.answer)
         if speaker.cancelled():
             kept.broken("", "interrupted", "cancelled")
+            record.end("cancelled")
             return replace(reply, interrupted=True)
         if answer.outcome == "model_away":
             kept.broken("", "failed", "failed")
         else:
             kept.reply(reply)
+        record.end("failed" if answer.outcome == "model_away" else "done")
         return reply
 
     def _caller(

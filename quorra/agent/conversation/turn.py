@@ -58,8 +58,8 @@ class Turn:
             return stopped
         except ModelAway as away:
             return self._away(away)
-        except BaseException as error:
-            self._broken(error)
+        except BaseException:
+            self._broken()
             raise
 
     def approve(self, item: Item, wish: Wish, waiting: Sequence[Call]) -> Reply:
@@ -157,6 +157,7 @@ class Turn:
         self.said.append(question)
         text = self._whole()
         self.kept.pause(text, item)
+        self.record.end("paused")
         return self._reply("asked", text, waiting=shown)
 
     def _end(self, outcome: Outcome, why: str = "") -> Reply:
@@ -172,6 +173,7 @@ class Turn:
         reply = self._reply(outcome, text, claims=claims, citations=citations)
         self.kept.reply(reply)
         self.record.reply(text)
+        self.record.end("done")
         return reply
 
     def _interrupted(self) -> Reply:
@@ -179,10 +181,12 @@ class Turn:
         text = self._whole()
         self.kept.broken(text, "interrupted", "cancelled")
         self.record.reply(text)
+        self.record.end("cancelled")
         return self._reply("answered" if text else "empty", text, interrupted=True)
 
-    def _broken(self, error: BaseException) -> None:
+    def _broken(self) -> None:
         """Keeps what had been said when the run fell; what fell it is told by whoever catches it."""
+        self.record.end("cancelled" if self.cancelled() else "failed")
         if self.cancelled():
             self.kept.broken(self._whole(), "interrupted", "cancelled")
         else:
@@ -190,6 +194,7 @@ class Turn:
 
     def _away(self, away: ModelAway) -> Reply:
         self.kept.broken(self._whole(), "failed", "failed")
+        self.record.end("failed")
         return self._reply("model_away", f"{away.message} {away.next}".strip())
 
     def _reply(self, outcome: Outcome, text: str, waiting: Pending | None = None, **more: Any) -> Reply:
