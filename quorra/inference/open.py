@@ -41,7 +41,8 @@ def chat(model: Model, key: str = "", *, home: Path = Path()) -> Chat:
         )
     style = _style(model, "composition" if path else "quotation")
     name = model.name or (path.stem if path else PACKAGED)
-    return Llama(path, name=name, style=style, context=model.context, threads=model.threads)
+    tools = path is not None and model.tools == "auto"
+    return Llama(path, name=name, style=style, context=model.context, threads=model.threads, tools=tools)
 
 
 def embedder(embedder: Embedder, key: str = "", *, home: Path = Path()) -> EmbedderProtocol:

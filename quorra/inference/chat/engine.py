@@ -132,13 +132,14 @@ class Context:
                 return -1
         return len(prompt) - keep
 
-    def follow(self, sampler: "Sampler") -> Iterator[int]:
-        """Gives the tokens that follow what is held, until one ends the reply or the context is full."""
-        while not self._weights.ends(token := sampler.pick(self._ctx)):
-            yield token
-            if self.full:
-                return
-            self._decode([token])
+    def pick(self, sampler: "Sampler") -> int | None:
+        """Gives the token that follows what is held, None where it ends the reply."""
+        token = sampler.pick(self._ctx)
+        return None if self._weights.ends(token) else token
+
+    def take(self, tokens: Sequence[int]) -> None:
+        """Evaluates what a reply goes on with."""
+        self._decode(tokens)
 
     @property
     def full(self) -> bool:
@@ -207,10 +208,16 @@ class Context:
 
 
 class Sampler:
-    """Picks the next token: the likeliest at temperature 0, else a seeded draw."""
+    """Picks the next token: the likeliest at temperature 0, else a seeded draw; only what fits a grammar, if given."""
 
-    def __init__(self, temperature: float, seed: int = 7) -> None:
+    def __init__(self, weights: Weights, temperature: float, grammar: str = "", seed: int = 7) -> None:
         self._chain: Any = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
+        if grammar:
+            fitting = llama_cpp.llama_sampler_init_grammar(weights.vocab, grammar.encode(), b"root")
+            if not fitting:
+                self.close()
+                raise GenerationFailed("llama.cpp can't read the grammar of the tools.", "Check the tools' schemas.")
+            llama_cpp.llama_sampler_chain_add(self._chain, fitting)
         for part in self._parts(temperature, seed):
             llama_cpp.llama_sampler_chain_add(self._chain, part)
 

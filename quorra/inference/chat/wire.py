@@ -113,10 +113,10 @@ def _message(message: Message) -> dict[str, Any]:
 def _call(call: Call) -> dict[str, Any]:
     """Writes a call that was made before; a server may refuse one whose name or arguments can't be read."""
     name = _ODD.sub("_", call.name)[:64] or "unknown"
-    return {"id": call.id, "type": "function", "function": {"name": name, "arguments": _readable(call.arguments)}}
+    return {"id": call.id, "type": "function", "function": {"name": name, "arguments": readable(call.arguments)}}
 
 
-def _readable(arguments: str) -> str:
+def readable(arguments: str) -> str:
     """Gives arguments as the JSON text of an object: broken ones as its only value."""
     if not arguments.strip():
         return "{}"
