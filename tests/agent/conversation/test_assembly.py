@@ -184,3 +184,16 @@ def test_a_prompt_names_the_commit_that_holds_it(home: Home):
     shipped = home.prompts.read("base")
     assert (shipped.commit, shipped.shipped, shipped.blob) == (None, True, read.blob)
     file.write_bytes(before)
+
+
+def test_what_is_sent_begins_with_what_was_sent_before(home: Home):
+    person = Person(home, "member:tom")
+    for n in range(4):
+        look = f"{call('search_knowledge_base', question='boiler')}\n!then\n" if n == 1 else ""
+        person.say(f"Question {n}?\n{look}!say Answer {n}.")
+    first, *later = reversed(home.inspector.of("member:tom"))
+    for record in later:
+        before, sent = (each["calls"][0]["messages"] for each in (first, record))
+        assert sent[: len(before) - 1] == before[:-1]
+        assert sent[len(before) - 1]["content"].startswith(before[-1]["content"])
+        first = record
