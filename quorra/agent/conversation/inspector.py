@@ -163,12 +163,12 @@ class Inspector:
             found = [record for record in self._records if record.id == ident and record.owner == owner]
         return found[0].shown() if found else None
 
-    def clear(self, owner: str) -> None:
-        """Forgets an owner's records."""
+    def clear(self, owner: str, session: str | None = None) -> None:
+        """Forgets an owner's records, those of one session where it is named."""
         with self.lock:
-            kept = [record for record in self._records if record.owner != owner]
-            self._records.clear()
-            self._records.extend(kept)
+            gone = [one for one in self._records if one.owner == owner and session in (None, one.session)]
+            for record in gone:
+                self._records.remove(record)
 
     @property
     def size(self) -> int:
