@@ -58,15 +58,14 @@ class Secrets:
 
 
 class Client(nio.AsyncClient):  # type: ignore[misc]
-    """nio's client, proof against members whose names are no text."""
+    """nio's client, made to count every member: one that it overlooks would make a group seem a direct room."""
 
     async def receive_response(self, response: nio.Response) -> None:
-        """Takes a response in, names that are no text taken out of it."""
+        """Takes a response in; members whose names are no text, or whose coming was redacted, are members still."""
         if isinstance(response, nio.SyncResponse):
             for room in response.rooms.join.values():
-                for event in (*room.state, *room.timeline.events):
-                    if isinstance(event, nio.RoomMemberEvent):
-                        _tidy(event.content)
+                for events in (room.state, room.timeline.events):
+                    events[:] = map(_mended, events)
         await super().receive_response(response)
 
 
@@ -189,7 +188,10 @@ def _reason(answer: Any) -> str:
     return str(getattr(answer, "message", "") or "it gave no reason").rstrip(".")
 
 
-def _tidy(content: dict[str, Any]) -> None:
-    for key in ("displayname", "avatar_url"):
-        if not isinstance(content.get(key), str | None):
-            content[key] = None
+def _mended(event: Any) -> Any:
+    source = event.source
+    if isinstance(event, nio.RoomMemberEvent) or source.get("type") != "m.room.member":
+        return event
+    content = {key: value for key, value in source.get("content", {}).items() if isinstance(value, str)}
+    plain = {key: value for key, value in source.items() if key in ("event_id", "sender", "state_key", "type")}
+    return nio.Event.parse_event({**plain, "origin_server_ts": 0, "content": content})

@@ -19,6 +19,7 @@ import yaml
 SERVER = "example.org"
 SECRET = "registers on loopback"
 PASSWORD = "a long enough password"
+_MANY = {"room": {"timeline": {"limit": 200}}}
 _PLENTY = {"per_second": 10_000, "burst_count": 10_000}
 
 
@@ -119,7 +120,7 @@ class Person:
 
     async def look(self, wait: int = 0) -> None:
         """Syncs once; what was said is kept, in clear where it can be read."""
-        found = await self.client.sync(wait, since=self._token or None)
+        found = await self.client.sync(wait, _MANY, since=self._token or None)
         assert isinstance(found, nio.SyncResponse), found
         self._token = found.next_batch
         await self.client.send_to_device_messages()
@@ -154,6 +155,14 @@ class Person:
         answer = await self.client.room_send(room, kind, dict(content), ignore_unverified_devices=True)
         assert isinstance(answer, nio.RoomSendResponse), answer
         return str(answer.event_id)
+
+    async def raw(self, room: str) -> list[str]:
+        """Gives the types of a room's last events as the server has them."""
+        url = f"{self.client.homeserver}/_matrix/client/v3/rooms/{room}/messages?dir=b&limit=50"
+        headers = {"Authorization": f"Bearer {self.client.access_token}"}
+        async with httpx.AsyncClient(trust_env=False) as http:
+            answer = await http.get(url, headers=headers)
+        return [event["type"] for event in answer.json()["chunk"]]
 
     async def members(self, room: str, number: int) -> None:
         """Waits until so many are in a room."""
