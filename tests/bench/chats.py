@@ -155,21 +155,22 @@ class Talker:
         self.service, self.number, self.met = service, number, met
         self.pick = random.Random(number)
         self.session: str | None = None
+        self.leaves = False
 
     def run(self, messages: int) -> None:
         """Says everything."""
         with self.service.client() as client:
             for at in range(messages):
-                cut = (self.number + at) % CUT == 0
-                while not self._said(client, at, cut):
-                    cut = False
+                self.leaves = (self.number + at) % CUT == 0
+                while not self._said(client, at):
+                    pass
                 self.met["done"] += 1
 
     def word(self, at: int) -> str:
         """Gives the word that a message and its reply begin with."""
         return f"w{self.number}m{at}"
 
-    def _said(self, client: httpx.Client, at: int, cut: bool) -> bool:
+    def _said(self, client: httpx.Client, at: int) -> bool:
         body = {"message": f"{self.word(at)} please", "message_id": self.word(at), "scope": ["general"]}
         if self.session:
             body["session_id"] = self.session
@@ -180,17 +181,18 @@ class Talker:
                     time.sleep(self.pick.uniform(0.02, 0.2))
                     return False
                 assert response.status_code == 200, response.status_code
-                return self._heard(response, at, cut)
+                return self._heard(response, at)
         except httpx.TransportError:
             self.met["lost"] += 1
             time.sleep(0.1)
             return False
 
-    def _heard(self, response: httpx.Response, at: int, cut: bool) -> bool:
+    def _heard(self, response: httpx.Response, at: int) -> bool:
         kind = ""
         for line in response.iter_lines():
             kind = line.removeprefix("event: ") if line.startswith("event: ") else kind
-            if cut and kind == "token":
+            if self.leaves and kind == "token":
+                self.leaves = False
                 self.met["cut"] += 1
                 return False
             if line.startswith("data: ") and kind == "done":
