@@ -156,13 +156,19 @@ class Person:
         assert isinstance(answer, nio.RoomSendResponse), answer
         return str(answer.event_id)
 
-    async def raw(self, room: str) -> list[str]:
-        """Gives the types of a room's last events as the server has them."""
-        url = f"{self.client.homeserver}/_matrix/client/v3/rooms/{room}/messages?dir=b&limit=50"
+    async def everything(self, room: str) -> list[dict[str, Any]]:
+        """Gives a room's events as the server has them, the newest first."""
+        url = f"{self.client.homeserver}/_matrix/client/v3/rooms/{room}/messages"
         headers = {"Authorization": f"Bearer {self.client.access_token}"}
-        async with httpx.AsyncClient(trust_env=False) as http:
-            answer = await http.get(url, headers=headers)
-        return [event["type"] for event in answer.json()["chunk"]]
+        found: list[dict[str, Any]] = []
+        query = {"dir": "b", "limit": "200"}
+        async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
+            while True:
+                page = (await http.get(url, params=query, headers=headers)).json()
+                found += page["chunk"]
+                if not page.get("end") or not page["chunk"]:
+                    return found
+                query["from"] = page["end"]
 
     async def members(self, room: str, number: int) -> None:
         """Waits until so many are in a room."""
