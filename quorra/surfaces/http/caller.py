@@ -16,6 +16,7 @@ IDENT = "^[A-Za-z0-9_-]{1,64}$"
 Ident = Annotated[str, Parameter(pattern=IDENT)]
 """An id as it stands in an address."""
 Limit = Annotated[int, Parameter(ge=1, le=1000)]
+Most = Annotated[int | None, Parameter(ge=1, le=1000)]
 After = Annotated[int, Parameter(ge=-1, le=1 << 53)]
 
 

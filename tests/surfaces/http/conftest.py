@@ -6,10 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -19,6 +20,8 @@ from quorra.state.keys import Keys
 
 SECRET = "zanzibarquartz"
 BOILER = "The boiler pressure should stay at 1.4 bar."
+LOOK = '!call search_knowledge_base {"question": "boiler pressure"}'
+LOOSE = "The moon 🌊 is made of basalt."
 NOTES = {
     "household/boiler.md": f"# Boiler\n\n{BOILER} It hangs in the cellar beside the washing machine.\n",
     "household/bins.md": "# Bins\n\nThe paper bins go out on Thursday evening.\n",
@@ -32,8 +35,10 @@ REPLIES = {
     "How long should the boiler pressure stay so?": "!slow 0.1\n!say " + " ".join([BOILER] * 60),
     "Why should the boiler pressure stay so?": f"!say {BOILER}\n!fail",
     "Where does the spare key lie?": f"!say The spare key lies under the {SECRET}.",
+    "Look up the boiler pressure.": f"{LOOK}\n!then\n!say {BOILER}",
+    "What is the boiler pressure, and the moon?": f"{LOOK}\n!then\n!say {LOOSE} {BOILER}",
 }
-SURE, THOUGHT, SLOW, BROKEN, HIDDEN = REPLIES
+SURE, THOUGHT, SLOW, BROKEN, HIDDEN, LOOKED, UNSURE = REPLIES
 MODEL_KEY = "modelkeyagate"
 ENV = {**os.environ, "QUORRA_MODEL_KEY": MODEL_KEY, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
@@ -136,7 +141,28 @@ def starts(tmp_path: Path) -> Iterator[Start]:
             one.stop(signal.SIGKILL)
 
 
-def events(response: httpx.Response) -> Iterator[tuple[str, dict[str, object]]]:
+def say(client: httpx.Client, message: str, status: int = 200, **more: object) -> dict[str, Any]:
+    """Says something in a conversation with tools, and gives the reply."""
+    response = client.post("/chat", json={"message": message, "scope": ["general"], **more})
+    assert response.status_code == status, response.text
+    told: dict[str, Any] = response.json()
+    return told
+
+
+def call(tool: str, **arguments: object) -> str:
+    """Writes the message that makes the scripted model call a tool."""
+    return f"!call {tool} {json.dumps(arguments)}"
+
+
+def member(service: Service, name: str) -> httpx.Client:
+    """Gives a client with a key of a member's own."""
+    state = database.open(service.home / ".quorra" / "state.db")
+    _, key = Keys(state).create("tests", f"member:{name}", datetime.now(UTC))
+    state.close()
+    return httpx.Client(base_url=service.url, headers={"Authorization": f"Bearer {key}"}, timeout=60)
+
+
+def events(response: httpx.Response) -> Generator[tuple[str, dict[str, object]], None, None]:
     """Reads server-sent events as they come."""
     name = ""
     for line in response.iter_lines():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.surfaces.http.conftest import BOILER, BROKEN, SLOW, SURE, THOUGHT, Service
+from tests.surfaces.http.conftest import BOILER, BROKEN, LOOKED, LOOSE, SLOW, SURE, THOUGHT, UNSURE, Service, call
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page is tested with playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -44,12 +44,18 @@ def test_a_person_asks_searches_and_stops(visit: Visit, service: Service) -> Non
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 25, 27)"
     expect = playwright.expect
 
-    page.get_by_label("Ask your notes").fill(THOUGHT)
+    page.get_by_label("Ask your notes").fill(LOOKED)
     page.get_by_role("button", name="Ask").click()
     expect(page.locator("#answer")).to_contain_text("1.4 bar", timeout=20_000)
     expect(page.locator("#list")).to_contain_text("household/boiler.md")
-    expect(page.locator("#reasoning")).to_contain_text("note on the boiler")
+    expect(page.locator("#answer mark")).to_have_count(0)
+
+    page.get_by_label("Ask your notes").fill(THOUGHT)
+    page.keyboard.press("Enter")
+    expect(page.locator("#reasoning")).to_contain_text("note on the boiler", timeout=20_000)
+    expect(page.locator("#answer")).to_contain_text("1.4 bar")
     expect(page.locator("#answer")).not_to_contain_text("note on the boiler")
+    expect(page.locator("#past")).to_contain_text(LOOKED)
 
     page.get_by_label("Ask your notes").fill("paper bins")
     page.get_by_role("button", name="Search").click()
@@ -61,6 +67,62 @@ def test_a_person_asks_searches_and_stops(visit: Visit, service: Service) -> Non
     page.get_by_role("button", name="Stop").click(timeout=20_000)
     expect(page.locator("#status")).to_have_text("Stopped.")
     assert service.client.post("/chat", json={"message": SURE}, timeout=10).status_code == 200
+
+
+def test_a_conversation_goes_on_in_its_session_and_over_a_reload(visit: Visit, service: Service) -> None:
+    page, expect = visit.page, playwright.expect
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator("#past")).to_be_empty()
+    for _ in range(2):
+        page.get_by_label("Ask your notes").fill(SURE)
+        page.keyboard.press("Enter")
+        expect(page.locator("#answer")).to_contain_text("1.4 bar", timeout=20_000)
+        expect(page.locator("#ask")).to_be_enabled()
+    newest = service.client.get("/sessions").json()["sessions"][0]
+    assert newest["scope"] == ["general"]
+    assert len(service.client.get(f"/sessions/{newest['id']}/messages").json()["messages"]) == 4
+    page.reload()
+    expect(page.locator("#past p")).to_have_count(4)
+
+
+def test_a_sentence_that_nothing_carries_is_marked(visit: Visit) -> None:
+    page, expect = visit.page, playwright.expect
+    page.get_by_role("button", name="New conversation").click()
+    page.get_by_label("Ask your notes").fill(UNSURE)
+    page.keyboard.press("Enter")
+    expect(page.locator("#answer")).to_have_text(f"{LOOSE} {BOILER}", timeout=20_000)
+    expect(page.locator("#answer mark")).to_have_count(1)
+    expect(page.locator("#answer mark")).to_have_text(LOOSE)
+
+
+def test_what_waits_is_a_card_that_is_answered_by_a_button(visit: Visit, service: Service) -> None:
+    page, expect = visit.page, playwright.expect
+    note = service.home / "vault" / "household" / "card.md"
+    page.get_by_role("button", name="New conversation").click()
+    for text in ("One.", "Two."):
+        asked = call("document", path="household/card.md", text=f"# Card\n\n{text}\n")
+        page.evaluate("text => { run(() => ask(text)) }", asked)
+        expect(page.locator("#notices")).to_contain_text("card", timeout=20_000)
+        expect(page.locator("#ask")).to_be_enabled()
+    ident = service.client.get("/inbox").json()["items"][-1]["id"]
+    approve = call("review_approve", id=ident) + "\n!then\n!say Done."
+    page.evaluate("text => { run(() => ask(text)) }", approve)
+    card = page.get_by_label("Waiting for your yes")
+    expect(card).to_contain_text(ident, timeout=20_000)
+    page.get_by_role("button", name="No", exact=True).click()
+    expect(page.locator("#status")).to_have_text("Not done.")
+    expect(card).to_be_hidden()
+    assert service.client.get("/confirmations").json() == {"confirmations": []}
+    page.evaluate("text => { run(() => ask(text)) }", approve)
+    expect(card).to_contain_text(ident, timeout=20_000)
+    page.reload()
+    expect(card).to_contain_text(ident)
+    assert "One." in note.read_text(encoding="utf-8")
+    page.get_by_role("button", name="Yes, do it").click()
+    expect(page.locator("#answer")).to_contain_text("Done.", timeout=20_000)
+    expect(card).to_be_hidden()
+    assert "Two." in note.read_text(encoding="utf-8")
+    note.unlink()
 
 
 def test_what_broke_off_is_not_shown_as_an_answer(visit: Visit, service: Service) -> None:

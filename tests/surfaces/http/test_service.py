@@ -141,7 +141,13 @@ def test_other_addresses_and_methods_have_their_sentences(service: Service) -> N
 
 def test_the_schema_names_every_address_and_loads_nothing_from_elsewhere(service: Service) -> None:
     response = service.client.get("/schema")
-    assert set(response.json()["paths"]) == {"/health", "/search", "/ask", "/chat", "/chat/stream", "/metrics"}
+    assert set(response.json()["paths"]) == {
+        *("/health", "/search", "/ask", "/chat", "/chat/stream", "/metrics", "/preferences", "/bugs", "/audit"),
+        *("/sessions", "/sessions/{ident}", "/sessions/{ident}/messages", "/sessions/{ident}/messages/recent"),
+        *("/sessions/{ident}/purpose", "/sessions/{ident}/mode", "/confirmations", "/confirmations/{ident}"),
+        *("/inbox", "/inbox/{ident}", "/inbox/{ident}/approve", "/inbox/{ident}/decline"),
+        *("/outbox", "/outbox/{ident}", "/runs/{ident}", "/inspect/turns"),
+    }
     assert response.headers["content-type"].startswith("application/vnd.oai.openapi")
 
 
@@ -185,8 +191,8 @@ def test_metrics_and_logs_count_without_a_word_of_text(service: Service) -> None
     assert 'quorra_http_request_duration_seconds_count{app_name="quorra",method="POST",path="/search"' in told
     lines = [json.loads(line) for line in log.splitlines()]
     assert {line["path"] for line in lines if line["event"] == "request"} <= {
-        *("/", "-", "/health", "/search", "/chat", "/chat/stream", "/metrics"),
-        *("/schema", "/schema/openapi.json"),
+        *("/", "-", "/schema", "/schema/openapi.json"),
+        *service.client.get("/schema").json()["paths"],
     }
     known = {"event", "level", "timestamp", "method", "path", "status", "ms", "outcome"}
     assert all(set(line) == known for line in lines if line["event"] == "request")

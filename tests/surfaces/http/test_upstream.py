@@ -94,7 +94,9 @@ def test_an_upstream_that_breaks_off_ends_the_stream_in_error(starts: Start, ups
         names = [name for name, _ in events(response)]
     assert names[-1] == "error"
     assert "done" not in names
-    assert "token" not in names
+    session = service.client.get("/sessions").json()["sessions"][0]["id"]
+    last = service.client.get(f"/sessions/{session}/messages").json()["messages"][-1]
+    assert (last["text"], last["mark"]) == ("The boi", "failed")
 
 
 def test_a_real_model_is_freed_within_two_seconds_of_the_client(starts: Start) -> None:

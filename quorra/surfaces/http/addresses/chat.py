@@ -1,61 +1,86 @@
-"""Asking over HTTP: the whole answer at once, or as server-sent events while it comes."""
+"""Talking with Quorra: the whole reply at once, or as server-sent events while it comes."""
 
-from typing import TYPE_CHECKING, Any
+import asyncio
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from litestar import Response, post
 from litestar.openapi import ResponseSpec
+from msgspec import Meta
 
-from quorra.agent.asking.answer import Answer
+from quorra.agent.conversation.reply import Reply, Said
 from quorra.inference.protocol import ModelAway
 from quorra.surfaces import fields
 from quorra.surfaces.http import errors, stream
-from quorra.surfaces.http.caller import Asked, caller
+from quorra.surfaces.http.caller import IDENT, Asked, caller, now
 from quorra.surfaces.http.desk import Cancelled, Emit, Work
 from quorra.surfaces.http.stream import Events, Served
 
 if TYPE_CHECKING:
     from quorra.home import Home
 
-KINDS = frozenset({"status", "reasoning", "token"})
-ANSWER = ResponseSpec(Answer, generate_examples=False, description="The answer, with its citations.")
-EITHER: Any = Answer | errors.Failed
+LONGEST = 32_000
+ANSWERED = ResponseSpec(Reply, generate_examples=False, description="The reply, and what waits for a yes.")
+EITHER: Any = Reply | errors.Failed
 AWAY = ResponseSpec(EITHER, generate_examples=False, description="The model is away or busy.")
+FAILS = errors.documented(*errors.BODY, 404, 409)
+Id = Annotated[str, Meta(pattern=IDENT)]
+Name = Annotated[str, Meta(max_length=64)]
 
 
 class Message(msgspec.Struct, forbid_unknown_fields=True):
-    """What a person says to Quorra."""
+    """What a person says to Quorra.
 
-    message: str
+    ``scope`` and ``origin`` count on a session's first message; ``message_id`` is the client's own, and a repeated
+    one gets the reply that there is already. ``confirmation_id`` says yes to what waits, ``digest`` to just what
+    was shown of it.
+    """
+
+    message: Annotated[str, Meta(max_length=LONGEST)]
+    session_id: Id | None = None
+    scope: Annotated[tuple[Name, ...], Meta(max_length=16)] | None = None
+    origin: Name | None = None
+    message_id: Annotated[str, Meta(max_length=255)] = ""
+    confirmation_id: Id | None = None
+    digest: Annotated[str, Meta(max_length=128)] | None = None
 
 
-@post("/chat", status_code=200, responses={200: ANSWER, **errors.documented(*errors.BODY, 502), 503: AWAY})
+@post("/chat", status_code=200, responses={200: ANSWERED, **FAILS, **errors.documented(502), 503: AWAY})
 async def chat(request: Asked, data: Message) -> Response[dict[str, Any]]:
-    """Answers from the vault and facts, with citations; 503 while the model is away or too many wait."""
-    answer = await stream.whole(request.app.state.desk, _work(request, data), request.receive)
-    request.scope["state"]["outcome"] = answer.outcome
-    number = errors.status("model_away") if answer.outcome == "model_away" else 200
-    return Response(fields.answer(answer), status_code=number, headers=errors.headers(number))
+    """Answers what a person says in a session; 503 while the model is away or too many wait."""
+    reply = await stream.whole(request.app.state.desk, _work(request, data), request.receive)
+    request.scope["state"]["outcome"] = reply.outcome
+    number = errors.status("model_away") if reply.outcome == "model_away" else 200
+    return Response(fields.reply(reply), status_code=number, headers=errors.headers(number))
 
 
-@post("/chat/stream", status_code=200, responses={200: stream.STREAM, **errors.documented(*errors.BODY, 503)})
-async def streamed(request: Asked, data: Message) -> Events[Answer]:
-    """Answers as server-sent events: status, reasoning and token, then exactly one done or error."""
-    return stream.streamed(request.app.state.desk, _work(request, data), _served, KINDS)
+@post("/chat/stream", status_code=200, responses={200: stream.STREAM, **FAILS, **errors.documented(503)})
+async def streamed(request: Asked, data: Message) -> Events[Reply]:
+    """Answers as server-sent events: status, reasoning and token, then exactly one done or error.
 
-
-def _work(request: Asked, data: Message) -> Work[Answer]:
+    Reasoning is left out for whoever prefers not to see it.
+    """
     home: Home = request.app.state.home
-    window = home.window(caller(request).id, None)
+    told = await asyncio.to_thread(home.preferences.of, caller(request).id)
+    kinds = frozenset({"status", "token", *(["reasoning"] if told.show_thinking else [])})
+    return stream.streamed(request.app.state.desk, _work(request, data), _served, kinds)
 
-    def work(emit: Emit, cancelled: Cancelled) -> Answer:
-        return home.ask(data.message, window=window, emit=emit, cancelled=cancelled)
+
+def _work(request: Asked, data: Message) -> Work[Reply]:
+    """Gives what the desk does with a message; whoever asks is known to the home."""
+    home: Home = request.app.state.home
+    principal = caller(request)
+    home.window(principal.id, None)
+    said = Said(**msgspec.structs.asdict(data))
+
+    def work(emit: Emit, cancelled: Cancelled) -> Reply:
+        return home.talks.say(said, principal, surface="http", now=now(), emit=emit, cancelled=cancelled)
 
     return work
 
 
-def _served(answer: Answer) -> Served:
-    if answer.outcome == "model_away":
-        away = ModelAway(answer.answer)
+def _served(reply: Reply) -> Served:
+    if reply.outcome == "model_away":
+        away = ModelAway(reply.answer)
         return Served(away.code, {}, away)
-    return Served(answer.outcome, fields.answer(answer))
+    return Served(reply.outcome, fields.reply(reply))

@@ -1,14 +1,12 @@
 """The turn inspector: what was really sent to the model, for the caller's own turns; and reports of bugs."""
 
-import json
-import secrets
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from litestar import delete, get, post
 from msgspec import Meta
 
+from quorra.agent.conversation.inspector import bug
 from quorra.errors import QuorraError
 from quorra.surfaces.http import errors
 from quorra.surfaces.http.caller import IDENT, Asked, caller, now
@@ -54,7 +52,6 @@ class Bug(msgspec.Struct, forbid_unknown_fields=True):
 class Report(msgspec.Struct):
     """A report that was kept, by the names of its files in the home's private folder."""
 
-    id: str
     files: list[str]
 
 
@@ -79,17 +76,11 @@ def report(request: Asked, data: Bug) -> Report:
     record = None if data.turn is None else home.inspector.get(_developer(request), data.turn)
     if data.turn is not None and record is None:
         raise NoTurn
-    moment, ident = now(), secrets.token_hex(4)
-    stem = f"{moment:%Y-%m-%d}-{ident}"
-    text = f"# Bug {ident}\n\n{moment.isoformat(timespec='seconds')}, {caller(request).id}\n\n{data.text}\n"
-    written = {f"{stem}.md": text}
-    if record is not None:
-        written[f"{stem}-payload.json"] = json.dumps(record, indent=2)
     try:
-        _write(home.private / FOLDER, written)
+        written = bug(record, f"{caller(request).id}:\n\n{data.text}", home.private / FOLDER, now())
     except OSError as error:
         raise NotKept(error) from error
-    return Report(ident, [f"{FOLDER}/{name}" for name in written])
+    return Report([f"{FOLDER}/{file.name}" for file in written])
 
 
 def _developer(request: Asked) -> str:
@@ -99,11 +90,3 @@ def _developer(request: Asked) -> str:
     if not home.preferences.of(principal).developer_mode:
         raise NoTurn
     return principal
-
-
-def _write(folder: Path, written: dict[str, str]) -> None:
-    """Writes files that only the home's own user may read."""
-    folder.mkdir(mode=0o700, exist_ok=True)
-    for name, text in written.items():
-        (folder / name).touch(mode=0o600, exist_ok=False)
-        (folder / name).write_text(text, encoding="utf-8")

@@ -9,7 +9,7 @@ from msgspec import Meta
 from quorra.agent.modes import Modes
 from quorra.errors import QuorraError
 from quorra.surfaces.http import errors
-from quorra.surfaces.http.caller import After, Asked, Ident, Limit, caller
+from quorra.surfaces.http.caller import After, Asked, Ident, Limit, Most, caller
 
 if TYPE_CHECKING:
     from quorra.home import Home
@@ -109,14 +109,14 @@ def one(request: Asked, ident: Ident) -> Session:
 
 @delete("/sessions/{ident:str}", sync_to_thread=True, responses=FOUND)
 def forget(request: Asked, ident: Ident) -> None:
-    """Forgets a session: its messages, what waits in it, and the traces of its runs."""
+    """Forgets a session: its messages, what waits in it, and the traces and records of its runs."""
     home: Home = request.app.state.home
-    _own(request, ident)
+    home.inspector.clear(_own(request, ident).principal, ident)
     home.sessions.forget(ident)
 
 
 @get("/sessions/{ident:str}/messages", sync_to_thread=True, responses=FOUND)
-def messages(request: Asked, ident: Ident, after: After = -1, limit: Limit | None = None) -> Messages:
+def messages(request: Asked, ident: Ident, after: After = -1, limit: Most = None) -> Messages:
     """Gives the entries of a session, all of them or a page."""
     home: Home = request.app.state.home
     _own(request, ident)
