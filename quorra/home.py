@@ -330,23 +330,26 @@ class Home:
     def talks(self) -> "Talks":
         """The conversations."""
         from quorra.access.confirmations import Confirmations
+        from quorra.agent.conversation.runner import Runner
         from quorra.agent.conversation.talks import Talks
         from quorra.agent.tools.families import EVERY
         from quorra.agent.tools.registry import Registry
         from quorra.agent.tools.tool import Rooms
 
-        return Talks(
+        confirmations = Confirmations(Inbox(self.state))
+        runner = Runner(
             stores=self.stores,
-            rooms=Rooms(self.library, self.changes, self.search, lambda: self.proposals, self.stores.sessions),
+            rooms=Rooms(self.library, self.changes, self.search, lambda: self.proposals, self.sessions),
             model=lambda: self.model,
             look=self.ask,
             window=lambda principal: self.window(principal, None),
             prompts=self.prompts,
             registry=Registry(EVERY),
-            confirmations=Confirmations(Inbox(self.state)),
+            confirmations=confirmations,
             inspector=self.inspector,
             max_tokens=self.settings.model.max_tokens,
         )
+        return Talks(self.stores, confirmations, runner)
 
     @cached_property
     def proposals(self) -> Proposals:

@@ -45,7 +45,10 @@ class Changed(QuorraError):
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A call that wants a yes: what it is, and what it would do in words; ``mark`` as the tool's draft gives it."""
+    """A call that wants a yes: what it is, and what it would do in words; ``mark`` as the tool's draft gives it.
+
+    ``edited`` tells that a person changed its arguments.
+    """
 
     call: str
     tool: str
@@ -53,6 +56,7 @@ class Wish:
     title: str
     text: str
     mark: str
+    edited: bool = False
 
     @property
     def digest(self) -> str:
@@ -141,11 +145,12 @@ class Confirmations:
 def wish(item: Item) -> Wish:
     """Gives what an item asks for."""
     kept = item.payload
-    return Wish(kept["call"], item.tool, kept["arguments"], item.title, kept["text"], kept["mark"])
+    return Wish(kept["call"], item.tool, kept["arguments"], item.title, kept["text"], kept["mark"], kept["edited"])
 
 
 def _payload(wish: Wish) -> Mapping[str, Any]:
-    return {"call": wish.call, "arguments": dict(wish.arguments), "text": wish.text, "mark": wish.mark}
+    told = {"text": wish.text, "mark": wish.mark, "edited": wish.edited}
+    return {"call": wish.call, "arguments": dict(wish.arguments), **told}
 
 
 def _over(item: Item, now: datetime) -> bool:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -104,7 +104,7 @@ class Caller:
         now = self._wish(tool, Call(wish.call, wish.tool, ""), tool.take(dict(arguments)))
         if isinstance(now, Ran):
             raise Unfit(now.result.text)
-        return now
+        return replace(now, edited=True)
 
     def _tool(self, name: str) -> Tool | None:
         return self.registry.get_for_scope(name, self.scope, self.principal)

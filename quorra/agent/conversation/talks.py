@@ -1,31 +1,25 @@
 """The conversations of a home: what a person says becomes a run of its session, or the answer to what one waits for."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from quorra.access.confirmations import Confirmations, Resolved, wish
 from quorra.access.principals import AuthenticatedPrincipal
-from quorra.access.window import Window
 from quorra.agent import scopes
-from quorra.agent.asking.answer import Answer, Event
-from quorra.agent.conversation import assembly, history, replay, yes
-from quorra.agent.conversation.calls import Caller, Unfit, fingerprint
-from quorra.agent.conversation.inspector import Inspector, Record
+from quorra.agent.asking.answer import Event
+from quorra.agent.conversation import history, replay, yes
+from quorra.agent.conversation.calls import Unfit
 from quorra.agent.conversation.kept import Kept, Stores
 from quorra.agent.conversation.reply import Pending, Reply, Said, pending
-from quorra.agent.conversation.turn import Turn
-from quorra.agent.modes import Modes
-from quorra.agent.prompt import Prompts
-from quorra.agent.tools.registry import Registry
-from quorra.agent.tools.tool import Reach, Rooms, Unreadable
+from quorra.agent.conversation.runner import Resolution, Runner, Speaker
+from quorra.agent.tools.tool import Unreadable
 from quorra.errors import QuorraError
-from quorra.inference.protocol import Chat, Message
 from quorra.state.inbox import Item
 from quorra.state.sessions import Entry, Session
 
-RECENT = 60
+RECENT = 160
 """Entries of a session that are looked at for its history."""
 
 
@@ -47,42 +41,13 @@ class Answering(QuorraError):
         super().__init__("This message is being answered just now.", "Send it again in a moment.")
 
 
-class Look(Protocol):
-    """Answers by looking up first, for a model that can call no tools."""
-
-    def __call__(
-        self, question: str, *, window: Window, emit: Callable[[Event], None], cancelled: Callable[[], bool]
-    ) -> Answer:
-        """Answers one question by itself."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Speaker:
-    """Who speaks, from where, when, and how they hear the reply while it is made."""
-
-    principal: AuthenticatedPrincipal
-    surface: str
-    now: datetime
-    emit: Callable[[Event], None]
-    cancelled: Callable[[], bool]
-
-
 @dataclass(frozen=True, slots=True)
 class Talks:
     """Takes what people say and lets the loop answer it; one at a time, as the model does."""
 
     stores: Stores
-    rooms: Rooms
-    model: Callable[[], Chat]
-    look: Look
-    window: Callable[[str], Window]
-    prompts: Prompts
-    registry: Registry
     confirmations: Confirmations
-    inspector: Inspector
-    max_tokens: int
-    modes: Modes = field(default_factory=Modes)
+    runner: Runner
 
     def say(
         self,
@@ -135,7 +100,7 @@ class Talks:
         if item.state != "draft_ready":
             raise Resolved(item.state)
         session = self.stores.sessions.get(item.session, principal.id)
-        caller = self._caller(session, principal, item.run, surface, now)
+        caller = self.runner.caller(session, principal, item.run, surface, now)
         try:
             changed = caller.edited(wish(item), arguments)
         except Unreadable as error:
@@ -209,7 +174,7 @@ class Talks:
             speaker.emit(Event("token", there.answer))
             return there
         self.stores.runs.move(run.id, run.state, "running", speaker.now)
-        return self._run(session, run.id, entries, speaker)
+        return self.runner.run(session, run.id, entries, speaker)
 
     def _naturally(self, agreed: bool, item: Item, said: Said, session: Session, speaker: Speaker) -> Reply:
         """Takes a plain yes or no as the answer to what was asked last; where more was said since, asks again."""
@@ -231,7 +196,7 @@ class Talks:
             kept.heard(said)
             kept.shown(text, item, "ask")
         speaker.emit(Event("token", text))
-        return Reply("asked", text, (), self.model().name, session.id, item.run, pending_confirmation=shown)
+        return Reply("asked", text, (), self.runner.model().name, session.id, item.run, pending_confirmation=shown)
 
     def _resolved(self, item: Item, state: str, said: Said, session: Session, speaker: Speaker) -> Reply:
         """Goes on with the run that waited, whatever the person answered."""
@@ -241,95 +206,19 @@ class Talks:
                 kept.heard(said)
             kept.resolved(item, state, ref="" if said.message.strip() else said.message_id)
             self.stores.runs.move(item.run, "paused", "running", speaker.now)
+        words = "" if yes.answer(said.message) else said.message.strip()
         entries = self.stores.sessions.of_run(item.run)
-        return self._run(session, item.run, entries, speaker, item, agreed=state == "approved")
+        return self.runner.run(session, item.run, entries, speaker, Resolution(item, state == "approved", words))
 
     def _asked(self, said: Said, session: Session, speaker: Speaker) -> Reply:
         """Begins a run: what was asked is kept before anything is done about it."""
-        chat = self.model()
-        strategy = "tools" if _calls(chat) else "look-up"
+        chat, strategy = self.runner.model(), self.runner.strategy()
         with self.stores.database.transaction():
             last = self.stores.sessions.last(session.id)
             seq = last.seq + 1 if last else 0
             run = self.stores.runs.begin(session.id, session.principal, seq, chat.name, strategy, speaker.now)
             Kept(self.stores, session, run.id, speaker.surface, speaker.now).heard(said)
-        return self._run(session, run.id, self.stores.sessions.of_run(run.id), speaker)
-
-    def _run(
-        self,
-        session: Session,
-        run: str,
-        entries: Sequence[Entry],
-        speaker: Speaker,
-        item: Item | None = None,
-        agreed: bool = False,
-    ) -> Reply:
-        """Takes a run on from its entries, with what was said to the confirmation ``item`` where it waited for one."""
-        chat = self.model()
-        asked = entries[0].text
-        record = self.inspector.begin(session.principal, session.id, run, speaker.now)
-        kept = Kept(self.stores, session, run, speaker.surface, speaker.now)
-        if not _calls(chat):
-            return self._looked(asked, kept, record, speaker)
-        caller = self._caller(session, speaker.principal, run, speaker.surface, speaker.now)
-        behind = replay.behind(entries, wish(item).call) if item else []
-        messages = self._messages(session, entries, caller.reach, kept, {call.id for call in behind}, item)
-        for call, result in replay.answered(entries):
-            caller.remember(call, result)
-        turn = Turn(
-            chat, caller, kept, self.confirmations, record, asked, messages, self.max_tokens, speaker.emit,
-            speaker.cancelled, step=replay.steps(entries),
-        )  # fmt: skip
-        if item is None:
-            return turn.run()
-        return turn.approve(item, wish(item), behind) if agreed else turn.refuse(wish(item), behind)
-
-    def _messages(
-        self, session: Session, entries: Sequence[Entry], reach: Reach, kept: Kept, behind: set[str], item: Item | None
-    ) -> list[Message]:
-        """Gives the prompt, what was said before the run, and the run itself as far as it has come."""
-        system = assembly.assemble(self.prompts, session, self.modes, reach)
-        if system.entered:
-            self.stores.sessions.entered(session.id)
-        told = [{"name": one.name, "blob": one.blob, "commit": one.commit} for one in system.prompts]
-        tools = fingerprint(self.registry.for_scope(session.scope, AuthenticatedPrincipal(session.principal)))
-        kept.trace("prompt", prompts=told, tools=tools, scope=session.scope, mode=session.mode)
-        past = self.stores.sessions.before(session.id, entries[0].seq, RECENT)
-        open_calls = behind | ({wish(item).call} if item else set())
-        own = [message for message in history.of_run(replay.own(entries), past) if message.answers not in open_calls]
-        return [Message("system", system.text), *history.messages(past), *own]
-
-    def _looked(self, asked: str, kept: Kept, record: Record, speaker: Speaker) -> Reply:
-        """Answers by looking up, for a model that can't call tools."""
-        answer = self.look(
-            asked, window=self.window(speaker.principal.id), emit=speaker.emit, cancelled=speaker.cancelled
-        )
-        reply = Reply(
-            answer.outcome, answer.answer, answer.citations, answer.model, kept.session.id, kept.run,
-            dict(answer.timings), answer.near,
-        )  # fmt: skip
-        record.reply(answer.answer)
-        if speaker.cancelled():
-            kept.broken("", "interrupted", "cancelled")
-            record.end("cancelled")
-            return replace(reply, interrupted=True)
-        if answer.outcome == "model_away":
-            kept.broken("", "failed", "failed")
-        else:
-            kept.reply(reply)
-        record.end("failed" if answer.outcome == "model_away" else "done")
-        return reply
-
-    def _caller(
-        self, session: Session, principal: AuthenticatedPrincipal, run: str, surface: str, now: datetime
-    ) -> Caller:
-        reach = Reach(self.rooms, principal.id, self.window(principal.id), surface, session.id, run, now)
-        return Caller(self.registry, self.stores.audit, reach, session.scope or (), principal)
-
-
-def _calls(chat: Chat) -> bool:
-    """Tells whether a model can be handed tools; one that is to quote answers by looking up."""
-    return chat.abilities.tools and chat.abilities.style == "composition"
+        return self.runner.run(session, run.id, self.stores.sessions.of_run(run.id), speaker)
 
 
 def title(text: str) -> str:

@@ -1,7 +1,8 @@
 """One run of the loop: the model speaks and calls, tools answer, until it has replied, waits for a yes, or is ended."""
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -13,6 +14,7 @@ from quorra.agent.conversation.calls import REPEATS, Caller, Ran
 from quorra.agent.conversation.inspector import Record
 from quorra.agent.conversation.kept import Kept
 from quorra.agent.conversation.reply import Outcome, Pending, Reply, pending
+from quorra.agent.tools.told import quoted
 from quorra.agent.tools.tool import Result
 from quorra.index.found import Hit
 from quorra.inference.protocol import Call, Chat, Message, ModelAway
@@ -62,8 +64,8 @@ class Turn:
             self._broken()
             raise
 
-    def approve(self, item: Item, wish: Wish, waiting: Sequence[Call]) -> Reply:
-        """Does what was said yes to and goes on with the calls behind it."""
+    def approve(self, item: Item, wish: Wish, waiting: Sequence[Call], words: str = "") -> Reply:
+        """Does what was said yes to and goes on with the calls behind it; ``words`` were said beside the yes."""
         answered = self.caller.approved(wish)
         if isinstance(answered, Wish):
             self.confirmations.settle(item, done=False, result="changed", now=self.kept.now)
@@ -71,12 +73,13 @@ class Turn:
         result = answered.result
         ended = result.commit or ("" if result.ok else "failed")
         self.confirmations.settle(item, done=result.ok, result=ended, now=self.kept.now)
-        self._take(wish.call, answered)
+        changed = f"The person said yes to other arguments: {json.dumps(wish.arguments)}" if wish.edited else ""
+        self._take(wish.call, replace(answered, result=_besides(result, changed, words)))
         return self.run(waiting)
 
-    def refuse(self, wish: Wish, waiting: Sequence[Call]) -> Reply:
+    def refuse(self, wish: Wish, waiting: Sequence[Call], words: str = "") -> Reply:
         """Tells the model that the person said no, and goes on."""
-        said = Result("The person said no. Don't do it, and don't ask again.", ok=False)
+        said = _besides(Result("The person said no. Don't do it, and don't ask again.", ok=False), "", words)
         self._take(wish.call, Ran(said, wish.tool, 2))
         return self.run(waiting)
 
@@ -229,3 +232,9 @@ class Turn:
                 short = f"{message.content[:_SHORT]}\n[shortened: the model's context is full]"
                 over -= len(message.content) - len(short)
                 self.messages[at] = Message("tool", short, answers=message.answers)
+
+
+def _besides(result: Result, changed: str, words: str) -> Result:
+    """Adds to a result what the person changed of the call, and what they said beside yes or no."""
+    said = f"The person added: {quoted.inline(words, _SHORT)}" if words else ""
+    return replace(result, text="\n\n".join(part for part in (changed, result.text, said) if part))

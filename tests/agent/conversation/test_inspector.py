@@ -194,7 +194,7 @@ def test_only_the_households_own_loop_and_its_address_reach_the_inspector():
             if module.__name__ in (source, *names, *(f"{source}.{name}" for name in names)):
                 users.add(file.relative_to(root).as_posix())
     assert users <= {
-        "agent/conversation/talks.py",
+        "agent/conversation/runner.py",
         "agent/conversation/turn.py",
         "home.py",
         "surfaces/http/addresses/inspect.py",

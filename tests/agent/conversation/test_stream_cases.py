@@ -85,7 +85,8 @@ def speaking(home: Home, deltas: Sequence[Any], ending: str, finish: str) -> Ite
     ran = Ran()
     with streaming(Deltas(deltas), ending, finish) as server:
         model = chat(Model(backend="openai", url=server.url, name="m"))
-        home.talks = replace(home.talks, registry=ran.registry, model=lambda: model)
+        talks = home.talks
+        home.talks = replace(talks, runner=replace(talks.runner, registry=ran.registry, model=lambda: model))
         yield Person(home), ran, server
 
 
@@ -135,7 +136,8 @@ def test_the_same_call_again_and_again_is_ended(home: Home):
     ran = Ran()
     with streaming([delta], finish="tool_calls") as server:
         model = chat(Model(backend="openai", url=server.url, name="m"))
-        home.talks = replace(home.talks, registry=ran.registry, model=lambda: model)
+        talks = home.talks
+        home.talks = replace(talks, runner=replace(talks.runner, registry=ran.registry, model=lambda: model))
         reply = Person(home).say("Plan it for nine.")
         assert len(server.requests) < case["expect"]["stops_before_steps"]
     assert reply.outcome == "stopped"

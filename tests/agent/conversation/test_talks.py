@@ -197,6 +197,16 @@ def test_a_yes_counts_for_what_was_shown(owner: Person, root: Path):
     assert "Thursday" in (root / BINS).read_text()
 
 
+def test_what_is_said_beside_the_yes_and_what_was_edited_reach_the_model(owner: Person):
+    ident = asked(owner)
+    other = owner.proposal("household/boiler.md", "# Boiler\n\nIt is gone.\n")
+    owner.home.talks.edit(ident, {"id": other}, owner.principal, surface="test", now=owner.now)
+    owner.say("Yes, and tell Tom.", confirmation_id=ident)
+    told = owner.entries("tool_result")[-1].text
+    assert f'said yes to other arguments: {{"id": "{other}"}}' in told
+    assert 'The person added: "Yes, and tell Tom."' in told
+
+
 def test_what_would_be_done_otherwise_by_now_is_asked_again(owner: Person, root: Path):
     asked(owner)
     (root / BINS).write_text("# Bins\n\nThe paper bins go out on Thursday evening, by the gate.\n")

@@ -1,0 +1,149 @@
+"""Takes a run on from what is kept of it: its prompt, its past, its own messages, and a turn of the loop over them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Protocol
+
+from quorra.access.confirmations import Confirmations, wish
+from quorra.access.principals import AuthenticatedPrincipal
+from quorra.access.window import Window
+from quorra.agent.asking.answer import Answer, Event
+from quorra.agent.conversation import assembly, history, replay
+from quorra.agent.conversation.calls import Caller, fingerprint
+from quorra.agent.conversation.inspector import Inspector, Record
+from quorra.agent.conversation.kept import Kept, Stores
+from quorra.agent.conversation.reply import Reply
+from quorra.agent.conversation.turn import Turn
+from quorra.agent.modes import Modes
+from quorra.agent.prompt import Prompts
+from quorra.agent.tools.registry import Registry
+from quorra.agent.tools.tool import Reach, Rooms
+from quorra.inference.protocol import Chat, Message
+from quorra.state.inbox import Item
+from quorra.state.sessions import Entry, Session
+
+RECENT = 160
+"""Entries of a session that are looked at for its history."""
+
+
+class Look(Protocol):
+    """Answers by looking up first, for a model that can call no tools."""
+
+    def __call__(
+        self, question: str, *, window: Window, emit: Callable[[Event], None], cancelled: Callable[[], bool]
+    ) -> Answer:
+        """Answers one question by itself."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who speaks, from where, when, and how they hear the reply while it is made."""
+
+    principal: AuthenticatedPrincipal
+    surface: str
+    now: datetime
+    emit: Callable[[Event], None]
+    cancelled: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a person answered to what a run waited for; ``words`` are what they said beside a plain yes or no."""
+
+    item: Item
+    agreed: bool
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Makes turns of a home's model, prompts and tools."""
+
+    stores: Stores
+    rooms: Rooms
+    model: Callable[[], Chat]
+    look: Look
+    window: Callable[[str], Window]
+    prompts: Prompts
+    registry: Registry
+    confirmations: Confirmations
+    inspector: Inspector
+    max_tokens: int
+    modes: Modes = field(default_factory=Modes)
+
+    def strategy(self) -> str:
+        """Names how a run is answered: with tools, or by looking up where the model can call none or is to quote."""
+        can = self.model().abilities
+        return "tools" if can.tools and can.style == "composition" else "look-up"
+
+    def run(
+        self,
+        session: Session,
+        run: str,
+        entries: Sequence[Entry],
+        speaker: Speaker,
+        resolved: Resolution | None = None,
+    ) -> Reply:
+        """Takes a run on from its entries, with what was answered to what it waited for."""
+        kept = Kept(self.stores, session, run, speaker.surface, speaker.now)
+        record = self.inspector.begin(session.principal, session.id, run, speaker.now)
+        if self.strategy() == "look-up":
+            return self._looked(entries[0].text, kept, record, speaker)
+        caller = self.caller(session, speaker.principal, run, speaker.surface, speaker.now)
+        for call, result in replay.answered(entries):
+            caller.remember(call, result)
+        waited = wish(resolved.item) if resolved else None
+        behind = replay.behind(entries, waited.call) if waited else []
+        unanswered = {call.id for call in behind} | ({waited.call} if waited else set())
+        turn = Turn(
+            self.model(), caller, kept, self.confirmations, record, entries[0].text,
+            self._messages(entries, caller.reach, kept, unanswered), self.max_tokens, speaker.emit, speaker.cancelled,
+            step=replay.steps(entries),
+        )  # fmt: skip
+        if resolved is None or waited is None:
+            return turn.run()
+        if resolved.agreed:
+            return turn.approve(resolved.item, waited, behind, resolved.words)
+        return turn.refuse(waited, behind, resolved.words)
+
+    def caller(
+        self, session: Session, principal: AuthenticatedPrincipal, run: str, surface: str, now: datetime
+    ) -> Caller:
+        """Gives what runs a session's calls for its principal."""
+        reach = Reach(self.rooms, principal.id, self.window(principal.id), surface, session.id, run, now)
+        return Caller(self.registry, self.stores.audit, reach, session.scope or (), principal)
+
+    def _messages(self, entries: Sequence[Entry], reach: Reach, kept: Kept, unanswered: set[str]) -> list[Message]:
+        """Gives the prompt, what was said before the run, and the run itself as far as it has come."""
+        session = kept.session
+        system = assembly.assemble(self.prompts, session, self.modes, reach)
+        if system.entered:
+            self.stores.sessions.entered(session.id)
+        told = [{"name": one.name, "blob": one.blob, "commit": one.commit} for one in system.prompts]
+        tools = fingerprint(self.registry.for_scope(session.scope, AuthenticatedPrincipal(session.principal)))
+        kept.trace("prompt", prompts=told, tools=tools, scope=session.scope, mode=session.mode)
+        past = self.stores.sessions.before(session.id, entries[0].seq, RECENT)
+        own = [message for message in history.of_run(replay.own(entries), past) if message.answers not in unanswered]
+        return [Message("system", system.text), *history.messages(past), *own]
+
+    def _looked(self, asked: str, kept: Kept, record: Record, speaker: Speaker) -> Reply:
+        """Answers by looking up."""
+        window = self.window(speaker.principal.id)
+        answer = self.look(asked, window=window, emit=speaker.emit, cancelled=speaker.cancelled)
+        reply = Reply(
+            answer.outcome, answer.answer, answer.citations, answer.model, kept.session.id, kept.run,
+            dict(answer.timings), answer.near,
+        )  # fmt: skip
+        record.reply(answer.answer)
+        if speaker.cancelled():
+            kept.broken("", "interrupted", "cancelled")
+            record.end("cancelled")
+            return replace(reply, interrupted=True)
+        if answer.outcome == "model_away":
+            kept.broken("", "failed", "failed")
+        else:
+            kept.reply(reply)
+        record.end("failed" if answer.outcome == "model_away" else "done")
+        return reply
