@@ -71,7 +71,7 @@ class Server:
         import openai
 
         if isinstance(error, openai.APIStatusError):
-            if tools and "tool" in error.message.lower():
+            if tools and "tool" in f"{error.message} {error.body}".lower():
                 return self._toolless(error.status_code)
             return self._refusal(error.status_code)
         if begun:

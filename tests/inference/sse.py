@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Streaming(ThreadingHTTPServer):
-    """Streams ``deltas``, then ends as ``ending`` says: done, reset, quiet, hang."""
+    """Streams ``deltas``, then ends as ``ending`` says: done, reset, quiet, hang; a status and why refuses all."""
 
     def __init__(self, deltas: Sequence[dict[str, Any]], ending: str, finish: str) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -29,8 +29,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.server.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        if self.server.ending.isdigit():
-            self.send_error(int(self.server.ending))
+        status, _, why = self.server.ending.partition(" ")
+        if status.isdigit():
+            self.send_error(int(status), why or None)
             return
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")

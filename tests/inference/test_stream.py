@@ -1,5 +1,6 @@
 """The cases of ``stream`` that a model's own room can judge, and the cleaner's invariants."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,24 +8,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorra.inference.chat.remote import Remote
-from quorra.inference.protocol import Delta, GenerationFailed, Message
+from quorra.inference.protocol import Delta, GenerationFailed, Message, Tool
 from quorra.inference.server import Server
 from quorra.inference.stream import STOPS, Cleaner, opened
 from tests.conftest import cases
 from tests.inference.sse import streaming
 
-TOOLS = {f"STR-{number:02}" for number in (*range(9, 17), 22)}
+LOOP = {f"STR-{number:02}" for number in (*range(13, 17), 22)}
 SERVICE = {"STR-20"}
-MARKS = ["<think>", "</think>", "<thinking>", "</thinking>", "<tool_call>", "</tool_call>", *STOPS[:3]]
-PIECES = st.one_of(
-    st.sampled_from([*MARKS, "<", ">", "<thi", "nk>", "</", "<|im_", "İ", "é", "\n"]), st.text(max_size=6)
-)
+NOTES = {"type": "object", "properties": {"path": {"type": "string"}}}
+OFFERED = [Tool(name, "", NOTES) for name in ("search_notes", "read_note")]
+MARKS = [
+    *("<think>", "</think>", "<thinking>", "</thinking>"),
+    *("<tool_call>", "</tool_call>", "<tool_calls>", "</tool_calls>", "<Function_Call>", "[TOOL_CALLS]"),
+    *STOPS[:3],
+]
+HALVES = ["<", ">", "<thi", "nk>", "</", "<|im_", "[TOOL", "_CALLS]", "[", "]", "İ", "é", "\n", '{"name": "a"}']
+PIECES = st.one_of(st.sampled_from([*MARKS, *HALVES]), st.text(max_size=6))
 
 
 def cleaned(chunks: list[str]) -> tuple[str, str]:
+    return judged(chunks)[:2]
+
+
+def judged(chunks: list[str]) -> tuple[str, str, list[str]]:
     cleaner = Cleaner()
     deltas = [delta for chunk in chunks for delta in cleaner.feed(chunk)] + cleaner.finish()
-    return joined(deltas, "text"), joined(deltas, "reasoning")
+    return joined(deltas, "text"), joined(deltas, "reasoning"), cleaner.written
 
 
 def joined(deltas: list[Delta], channel: str) -> str:
@@ -37,27 +47,31 @@ def remote(url: str) -> Remote:
 
 @pytest.mark.parametrize("case", cases("stream"))
 def test_stream_case(case: dict[str, Any]) -> None:
-    if case["id"] in TOOLS:
-        pytest.skip("needs tools")
+    if case["id"] in LOOP:
+        pytest.skip("is judged where tools are run")
     if case["kind"] == "stream-life":
         pytest.skip("has a test of its own below, or in the service")
     with streaming(case["deltas"], finish=case["finish_reason"]) as server:
-        reply = remote(server.url).generate([Message("user", "?")])
+        reply = remote(server.url).generate([Message("user", "?")], tools=OFFERED)
         deltas = list(reply)
     visible, expect = joined(deltas, "text"), case["expect"]
     assert reply.usage is not None
-    if "visible" in expect:
-        assert visible == expect["visible"]
+    assert visible == expect.get("visible", "")
     for never in expect.get("never_visible", ()):
         assert never not in visible
+    calls = [{"name": "read_note", "arguments": {"path": "a.md"}}] if case["id"] == "STR-17" else []
+    calls = expect.get("tool_calls", calls)
+    assert [{"name": call.name, "arguments": json.loads(call.arguments)} for call in reply.calls] == calls
+    assert len({call.id for call in reply.calls}) == len(calls)
     if not visible:
-        assert reply.usage.finish in {"empty", "length"}
+        assert reply.usage.finish in ({"calls"} if calls else {"empty", "length"})
 
 
-def test_the_cases_not_judged_here_are_the_ones_with_tools_and_the_service() -> None:
+def test_the_cases_not_judged_here_are_the_ones_of_the_loop_and_the_service() -> None:
     known = {param.id for param in cases("stream")}
-    assert known >= TOOLS | SERVICE
-    assert {f"STR-{n:02}" for n in range(1, 9)} | {"STR-17", "STR-18", "STR-21"} == known - TOOLS - SERVICE
+    assert known >= LOOP | SERVICE
+    here = (*range(1, 13), 17, 18, 21)
+    assert {f"STR-{number:02}" for number in here} == known - LOOP - SERVICE
 
 
 @pytest.mark.parametrize("ending", ["reset", "quiet", "error", "garbage"])
@@ -85,7 +99,7 @@ def test_any_chunking_gives_the_same_text(pieces: list[str], data: st.DataObject
     whole = "".join(pieces)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=8)))
     chunks = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
-    assert cleaned(chunks) == cleaned([whole]) == cleaned(list(whole))
+    assert judged(chunks) == judged([whole]) == judged(list(whole))
 
 
 @given(st.text(st.characters(exclude_characters="<")))
@@ -119,3 +133,37 @@ def test_a_prompt_that_opens_reasoning_starts_inside_it() -> None:
     cleaner = Cleaner("think")
     deltas = cleaner.feed("plan</think>said") + cleaner.finish()
     assert (joined(deltas, "reasoning"), joined(deltas, "text")) == ("plan", "said")
+
+
+@pytest.mark.parametrize(
+    ("text", "visible", "written"),
+    [
+        ("Let me look. <tool_call>{}</tool_call>", "Let me look. ", ["{}"]),
+        ("<tool_call>1</tool_call>\n<tool_call>2</tool_call>", "\n", ["1", "2"]),
+        ("<tool_calls><tool_call>1</tool_call><tool_call>2</tool_call></tool_calls>", "", ["12"]),
+        ("<function_call>1</function_call>", "", ["1"]),
+        ('<tool_call>{"text": "<think>a</think>"}</tool_call>', "", ['{"text": "<think>a</think>"}']),
+        ("<think><tool_call>1</tool_call></think>So.", "So.", []),
+        ("<tool_call>1", "", ["1"]),
+        ("Hm. [TOOL_CALLS] [1, 2]", "Hm. ", [" [1, 2]"]),
+        ("[TOOL_CALLS]a[ARGS]{}[TOOL_CALLS]b[ARGS]{}", "", ["a[ARGS]{}", "b[ARGS]{}"]),
+        ("see [tool_calls] and [TOOL] and [TOOL_", "see [tool_calls] and [TOOL] and [TOOL_", []),
+    ],
+)
+def test_what_stands_in_spans_of_calls_is_kept_and_never_shown(text: str, visible: str, written: list[str]) -> None:
+    assert judged([text]) == judged(list(text))
+    assert (judged([text])[0], judged([text])[2]) == (visible, written)
+
+
+def test_it_knows_before_a_piece_comes_whether_a_call_begins_in_it() -> None:
+    cleaner = Cleaner()
+    cleaner.feed("Well, <tool")
+    assert cleaner.opens("_call>")
+    assert not cleaner.opens("_cal")
+    assert not cleaner.calling
+    cleaner.feed("_call>")
+    assert cleaner.calling
+    assert cleaner.written == [""]
+    cleaner.feed("{}</tool_call>")
+    assert not cleaner.calling
+    assert cleaner.written == ["{}"]
