@@ -75,9 +75,22 @@ class Answering:
             "message_id": event.event,
         }  # fmt: skip
         got = await self.service.call(said.person, "POST", "/chat", body)
+        if got.code == "stale":
+            return await self._shown_again(event, said, got)
         if got.good or got.code in ("decided", "no_confirmation"):
             self.store.settle(asked.id)
         return self._replied(event, said.person, got)
+
+    async def _shown_again(self, event: Waiting, said: Confirm, got: Got) -> Posted:
+        """Shows what waits as it is now, where it was changed since it was shown here."""
+        waiting = await self.service.call(said.person, "GET", "/confirmations")
+        for pending in waiting.body.get("confirmations") or ():
+            if pending.get("id") == said.asked.id:
+                body = {"answer": got.sentence, "pending_confirmation": pending}
+                asked = wording.asked(body, said.person, said.asked.session)
+                return Posted(wording.replied(wording.told(body), event.source), said.person, asked=asked)
+        self.store.settle(said.asked.id)
+        return self._sentence(event, _failed(got))
 
     def _replied(self, event: Waiting, person: str, got: Got) -> Posted:
         if not got.good:

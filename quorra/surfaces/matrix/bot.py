@@ -117,6 +117,8 @@ class Bot:
     async def _answer(self, event: Waiting) -> None:
         try:
             decision = rules.decide(event.source, self._seen(event.room), self._clock())
+            if event.source["type"] == "m.room.message" and not isinstance(decision, Confirm):
+                self._store.aside(event.room)
             slow = isinstance(decision, Forward | Confirm)
             async with sending.typing(self._client, event.room) if slow else nullcontext():
                 posted = await self._answering.answer(event, decision, self._clock())

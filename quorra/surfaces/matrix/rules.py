@@ -16,15 +16,19 @@ EMPTY = "Yes? Ask me something in the same message."
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A confirmation that was shown: to whom, in which event, and until when it waits."""
+    """A confirmation that was shown: to whom, in which event, and until when it waits.
+
+    ``aside`` tells that something else was said in the room since.
+    """
 
     id: str
     person: str
     session: str
     digest: str
     expires: str
-    shown: str
-    open: bool
+    shown: str = ""
+    open: bool = True
+    aside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +148,17 @@ def _message(content: Mapping[str, Any], sender: str, room: Room, now: datetime)
 
 
 def _resolved(content: Mapping[str, Any], person: str, agreed: bool, room: Room, now: datetime) -> Decision | None:
-    """Finds what a yes or no is said to: what it replies to, else the newest that waits for this person here."""
+    """Finds what a yes or no is said to: what it replies to, else the newest that waits for this person here.
+
+    A bare one counts only while nothing else was said in the room; the service settles what it may mean then.
+    """
     to = words.answers(content)
     if asked := _shown(room, to):
         return Confirm(person, agreed, asked) if asked.person == person else Say(NOT_YOURS)
     if to is not None:
         return None
     waiting = [asked for asked in room.asked if asked.open and asked.person == person and not _over(asked, now)]
-    return Confirm(person, agreed, waiting[-1]) if waiting else None
+    return Confirm(person, agreed, waiting[-1]) if waiting and not waiting[-1].aside else None
 
 
 def _named(text: str, sender: str, room: Room) -> str:

@@ -36,6 +36,11 @@ class Got:
         return 200 <= self.status < 300
 
     @property
+    def passes(self) -> bool:
+        """Tells whether asking again may help: not where the model failed, which costs as much again."""
+        return self.code == "answering" or (self.status in _WAITING and self.code != "generation_failed")
+
+    @property
     def code(self) -> str:
         """Gives the code of its refusal."""
         error = self.body.get("error")
@@ -69,7 +74,7 @@ class Service:
                 got, wait = await self._once(person, method, path, body)
             except httpx.TransportError:
                 got, wait = None, pause
-            if got and got.status not in _WAITING and got.code != "answering":
+            if got and not got.passes:
                 return got
             pause = min(pause * 2, _LONGEST)
             if monotonic() + wait > end:

@@ -15,7 +15,7 @@ from quorra.state import database
 from quorra.surfaces.matrix.rules import Asked
 
 FILE = "bot.db"
-_ASKED = "id, person, session, digest, expires, shown, open"
+_ASKED = "id, person, session, digest, expires, shown, open, aside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,12 @@ class Store:
     def asked(self, room: str) -> tuple[Asked, ...]:
         """Gives the confirmations that were shown in a room, the oldest first."""
         rows = self._ask(f"SELECT {_ASKED} FROM confirmations WHERE room = ? ORDER BY rowid", room)
-        return tuple(Asked(**{**dict(row), "open": bool(row["open"])}) for row in rows)
+        flags = ("open", "aside")
+        return tuple(Asked(**{**dict(row), **{name: bool(row[name]) for name in flags}}) for row in rows)
+
+    def aside(self, room: str) -> None:
+        """Notes that something else was said in a room than an answer to what waits there."""
+        self._ask("UPDATE confirmations SET aside = 1 WHERE room = ? AND open = 1", room)
 
     def settle(self, ident: str) -> None:
         """Notes that a confirmation waits no more."""

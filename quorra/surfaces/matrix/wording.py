@@ -41,7 +41,7 @@ def asked(body: Mapping[str, Any], person: str, session: str) -> Asked | None:
     pending = body.get("pending_confirmation")
     if not isinstance(pending, Mapping):
         return None
-    return Asked(str(pending["id"]), person, session, str(pending["digest"]), str(pending.get("expires", "")), "", True)
+    return Asked(str(pending["id"]), person, session, str(pending["digest"]), str(pending.get("expires", "")))
 
 
 def _question(pending: Mapping[str, Any], answer: str) -> str:

@@ -94,12 +94,8 @@ class Scripted:
                     if one["id"] == ident:
                         one["state"] = body["state"]
                 return 200, {}
-            case "DELETE", "confirmations", ident:
-                waiting = self.confirmations.get(ident)
-                if waiting is None or waiting["person"] != person:
-                    return 404, {"error": {"code": "no_confirmation", "message": "Nothing of that id waits."}}
-                waiting["state"] = "cancelled"
-                return 200, {}
+            case _, "confirmations", *rest:
+                return self._confirmations(person, rest)
             case verb, "sessions", ident, *rest if self.sessions.get(ident, {}).get("person") == person:
                 session = self.sessions[ident]
                 if rest and verb == "PUT":
@@ -108,6 +104,15 @@ class Scripted:
                     session[rest[0]] = None
                 return 200, {rest[0]: session[rest[0]]} if rest else session
         return 404, {"error": {"code": "no_session", "message": "There is no such thing."}}
+
+    def _confirmations(self, person: str, rest: list[str]) -> tuple[int, dict[str, Any]]:
+        own = {ident: one for ident, one in self.confirmations.items() if one["person"] == person}
+        if not rest:
+            return 200, {"confirmations": [one for one in own.values() if one["state"] == "draft_ready"]}
+        if rest[0] not in own:
+            return 404, {"error": {"code": "no_confirmation", "message": "Nothing of that id waits."}}
+        own[rest[0]]["state"] = "cancelled"
+        return 200, {}
 
     async def __call__(self, scope: dict[str, Any], receive: _Receive, send: _Send) -> None:
         if scope["type"] != "http":

@@ -30,7 +30,7 @@ def decide(event: dict[str, Any], where: Room) -> Decision:
 
 
 def asking(ident: str = "c1", person: str = "mira@example.org", *, shown: str = "$asked", expires: str = "") -> Asked:
-    return Asked(ident, person, "s1", f"digest of {ident}", expires, shown, True)
+    return Asked(ident, person, "s1", f"digest of {ident}", expires, shown)
 
 
 def replies(to: str) -> dict[str, Any]:
@@ -181,6 +181,9 @@ def test_a_yes_is_only_the_persons_own_and_for_the_newest():
     assert decide(said("> yes"), where) == Ignore()
     assert decide(said("> <@q> sure?\n\nyes", **replies("$a")), where) == Confirm("mira@example.org", True, older)
     assert decide(said("yes, but not the second"), where) == Ignore()
+    aside = Asked("c3", "mira@example.org", "s1", "d", "", "$c", aside=True)
+    assert decide(said("yes"), room(asked=(newer, aside))) == Ignore()
+    assert decide(said("yes"), room(direct=True, asked=(newer, aside))) == Forward("mira@example.org", "yes")
     over = asking(expires="2026-11-30T00:00:00+00:00")
     assert decide(said("yes"), room(asked=(over,))) == Ignore()
 

@@ -57,19 +57,59 @@ def test_reactions_and_a_plain_yes_answer_too(server: Synapse, tmp_path: Path):
     async def work(home: Household):
         async with home.running():
             room = await home.room(encrypted=True)
-            await home.mira.say(room, "!ask one")
-            await home.mira.say(room, "!ask two")
-            await home.mira.say(room, "!ask three")
-            one, _, three = await home.mira.hears(room, home.bot, 3)
+            for text in ("!ask one", "!ask two", "!ask three"):
+                await home.mira.say(room, text)
+            one, two, _ = await home.mira.hears(room, home.bot, 3)
             await reacts(home.mira, room, one["event_id"], "✅")
             await home.mira.hears(room, home.bot, 4)
-            await reacts(home.mira, room, three["event_id"], "👎")
+            await reacts(home.mira, room, two["event_id"], "👎")
             await home.mira.hears(room, home.bot, 5)
             await home.mira.say(room, "yes")
             heard = await home.mira.hears(room, home.bot, 6)
-        assert bodies(heard)[3:] == ["done: one", DECLINED, "done: two"]
-        assert home.service.done == ["c0", "c1"]
-        assert home.service.confirmations["c2"]["state"] == "cancelled"
+        assert bodies(heard)[3:] == ["done: one", DECLINED, "done: three"]
+        assert home.service.done == ["c0", "c2"]
+        assert home.service.confirmations["c1"]["state"] == "cancelled"
+
+    with_household(server, tmp_path, work)
+
+
+def test_a_bare_yes_after_something_else_is_no_confirmation(server: Synapse, tmp_path: Path):
+    async def work(home: Household):
+        async with home.running():
+            room = await home.room()
+            for text in ("!ask remove it", "and when is bin day?", "yes"):
+                await home.mira.say(room, text)
+            heard = await home.mira.hears(room, home.bot, 3)
+            group = await home.room(home.tom)
+            await home.mira.say(group, "Quorra: !ask remove it")
+            await home.mira.hears(group, home.bot)
+            await home.tom.look()
+            await home.tom.say(group, "are you coming?")
+            await home.mira.say(group, "yes")
+            await home.mira.say(group, "Quorra: thanks")
+            there = await home.mira.hears(group, home.bot, 2)
+        assert home.service.done == []
+        assert bodies(heard)[2] == "heard: yes"
+        assert bodies(there)[1] == "heard: [mira] thanks"
+
+    with_household(server, tmp_path, work)
+
+
+def test_what_was_changed_since_is_shown_again(server: Synapse, tmp_path: Path):
+    async def work(home: Household):
+        async with home.running():
+            room = await home.room()
+            await home.mira.say(room, "!ask remove it")
+            await home.mira.hears(room, home.bot)
+            home.service.confirmations["c0"] |= {"digest": "another", "description": "garden/new.md would be removed."}
+            await home.mira.say(room, "yes")
+            heard = await home.mira.hears(room, home.bot, 2)
+            assert home.service.done == []
+            assert "garden/new.md would be removed." in bodies(heard)[1]
+            await home.mira.say(room, "yes")
+            heard = await home.mira.hears(room, home.bot, 3)
+        assert home.service.done == ["c0"]
+        assert bodies(heard)[2] == "done: remove it"
 
     with_household(server, tmp_path, work)
 

@@ -41,7 +41,9 @@ CREATE TABLE confirmations (
     expires TEXT NOT NULL,
     txn TEXT NOT NULL,
     shown TEXT NOT NULL DEFAULT '',
-    open INTEGER NOT NULL DEFAULT 1
+    open INTEGER NOT NULL DEFAULT 1,
+    -- Something else was said in the room since: a bare yes is not clearly meant for this any more.
+    aside INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- When a sentence that is not to be said often was said last.
