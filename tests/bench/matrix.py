@@ -1,8 +1,9 @@
 """200 messages over 20 Matrix rooms, the bot killed and the homeserver restarted in between: each answered once.
 
-A third of the rooms is encrypted and a third are groups, where only every second message is for the bot. People go on
-talking while the bot or the server is down. Afterwards every room is read back from the server and the answers are
-counted by what they reply to.
+Bot, service and homeserver are the real ones, as processes of their own; the model is the scripted one. A third of the
+rooms is encrypted and a third are groups, where only every second message is for the bot. People go on talking while
+the bot or the server is down. Afterwards every room is read back from the server and the answers are counted by what
+they reply to.
 
 Usage: python -m tests.bench.matrix [--quick]
 """
@@ -19,11 +20,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from quorra.state import database
+from quorra.state.keys import SERVICE, Keys
 from quorra.surfaces.matrix.store import FILE, Store
-from tests.surfaces.matrix.scripted import KEY, Scripted, Served
+from tests.surfaces.http.conftest import ready, start
 from tests.surfaces.matrix.synapse import PASSWORD, Person, Synapse
 
 NAMES = ("mira", "tom", "ada", "ben")
@@ -37,6 +41,7 @@ class Run:
     server: Synapse
     folder: Path
     home: Path
+    key: str
     bot: str
     people: Sequence[Person]
     rooms: list[tuple[str, Person, bool]] = field(default_factory=list)
@@ -47,7 +52,7 @@ class Run:
     def start(self) -> None:
         """Starts the bot as a process of its own."""
         words = [sys.executable, "-m", "quorra", "matrix", "--home", str(self.home)]
-        told = {**os.environ, "QUORRA_MATRIX_PASSWORD": PASSWORD, "QUORRA_SERVICE_KEY": KEY}
+        told = {**os.environ, "QUORRA_MATRIX_PASSWORD": PASSWORD, "QUORRA_SERVICE_KEY": self.key}
         with (self.folder / "bot.log").open("ab") as log:
             self.process = subprocess.Popen(words, env=told, stderr=log, stdout=log)
 
@@ -129,42 +134,59 @@ async def measure(folder: Path, messages: int, rooms: int) -> bool:
     rng = random.Random(4)
     server = Synapse(folder / "synapse")
     server.start()
-    service = Scripted(frozenset(f"{name}@example.org" for name in NAMES), delay=0.05)
+    service = start(new_home(folder / "home"), folder / "service.log")
+    ready(service)
+    run = None
     try:
-        async with Served(service) as served:
-            run = await prepare(server, folder, served.url)
-            await furnish(run, rooms)
-            between = {
-                messages * 3 // 10: run.stop,
-                messages * 4 // 10: run.start,
-                messages * 6 // 10: lambda: (server.stop(), server.start()),
-                messages * 8 // 10: lambda: (run.stop(), run.start()),
-            }
-            await talk(run, messages, between, rng)
-            waited = await settle(run)
-            held = tell(run, await answers(run), await right(run), waited)
-            run.stop(signal.SIGTERM)
-            for person in run.people:
-                await person.go()
+        run = await prepare(server, folder, service.url)
+        await furnish(run, rooms)
+        between = {
+            messages * 3 // 10: run.stop,
+            messages * 4 // 10: run.start,
+            messages * 6 // 10: lambda: (server.stop(), server.start()),
+            messages * 8 // 10: lambda: (run.stop(), run.start()),
+        }
+        await talk(run, messages, between, rng)
+        waited = await settle(run)
+        held = tell(run, await answers(run), await right(run), waited)
+        for person in run.people:
+            await person.go()
     finally:
+        if run:
+            run.stop(signal.SIGTERM)
+        service.stop()
         server.stop()
     return held
 
 
+def new_home(home: Path) -> Path:
+    """Makes a home of four members whose model is the scripted one."""
+    subprocess.run([sys.executable, "-m", "quorra", "init", str(home), "--empty"], check=True, capture_output=True)
+    for name in NAMES:
+        note = home / "vault" / "members" / name / "about.md"
+        note.parent.mkdir(parents=True)
+        note.write_text(f"# {name.title()}\n\nA member of the household.\n")
+    people = "\n".join(f'"{name}@example.org" = "{name}"' for name in NAMES)
+    (home / "quorra.toml").write_text(f'[vault]\npath = "vault"\n[model]\nbackend = "scripted"\n[people]\n{people}\n')
+    return home
+
+
 async def prepare(server: Synapse, folder: Path, url: str) -> Run:
-    """Makes the accounts and the home, and starts the bot."""
+    """Makes the accounts, tells the home of them, and starts the bot."""
     people = [await Person(server.url, server.register(name), folder / name).come(name.title()) for name in NAMES]
     bot = server.register("quorra")
     named = await Person(server.url, bot, folder / "naming").come("Quorra")
     await named.client.logout()
     await named.go()
     home = folder / "home"
-    home.mkdir()
     mapped = "\n".join(f'"{person.user}" = "{name}@example.org"' for name, person in zip(NAMES, people, strict=True))
-    (home / "quorra.toml").write_text(
-        f'[matrix]\nhomeserver = "{server.url}"\nuser = "{bot}"\nservice = "{url}"\n[matrix.people]\n{mapped}\n'
-    )
-    run = Run(server, folder, home, bot, people)
+    with (home / "quorra.toml").open("a") as told:
+        told.write(f'[matrix]\nhomeserver = "{server.url}"\nuser = "{bot}"\nservice = "{url}"\n')
+        told.write(f"[matrix.people]\n{mapped}\n")
+    state = database.open(home / ".quorra" / "state.db")
+    _, key = Keys(state).create("matrix", "", datetime.now(UTC), SERVICE)
+    state.close()
+    run = Run(server, folder, home, key, bot, people)
     run.start()
     while not (home / ".quorra" / "matrix" / FILE).exists():
         await asyncio.sleep(0.1)

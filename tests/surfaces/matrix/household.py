@@ -31,6 +31,7 @@ class Household:
     mira: Person
     tom: Person
     stranger: Person
+    key: str = KEY
     said: list[str] = field(default_factory=list)
     rooms: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -43,7 +44,7 @@ class Household:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Bot]:
         """Runs the bot until the block ends; what it kept stays for the next time."""
-        secrets = Secrets(password=PASSWORD, service=KEY)
+        secrets = Secrets(password=PASSWORD, service=self.key)
         bot = Bot(
             self.settings(), self.folder / "bot", secrets, clock=lambda: datetime.now(UTC), say=self.said.append,
             every=0.5, grace=timedelta(seconds=1),
