@@ -1,5 +1,6 @@
 """What every chat backend promises, shown on each of them."""
 
+import json
 import threading
 from collections.abc import Iterator
 from typing import get_args
@@ -7,9 +8,11 @@ from typing import get_args
 import pytest
 
 from quorra.inference.open import PACKAGED, chat
-from quorra.inference.protocol import Chat, Delta, Message, Style, Usage
+from quorra.inference.packaged import SMOLLM2
+from quorra.inference.protocol import Call, Chat, Delta, Message, Style, Tool, Usage
 from quorra.settings import Model
 from tests.inference.llama_server import serving
+from tests.inference.sse import streaming
 
 SYSTEM = Message("system", "You are a careful assistant of a household. You answer in one short sentence.")
 QUESTION = Message("user", "Name the capital of France.")
@@ -131,3 +134,71 @@ def test_it_works_again_after_close(model: Chat) -> None:
     before = said(model, SYSTEM, QUESTION)[0]
     model.close()
     assert said(model, SYSTEM, QUESTION)[0] == before
+
+
+READ = Tool(
+    "read_note",
+    "Reads a note.",
+    {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+)
+ASK_FOR_IT = [
+    SYSTEM,
+    Message("user", "Read the note bins."),
+    Message("assistant", "", calls=(Call("c1", "read_note", '{"path": "bins"}'),)),
+    Message("tool", "Tuesday.", answers="c1"),
+    Message("user", 'Read the note boiler.\n!call read_note {"path": "boiler"}\n!then\n!say It is hot.'),
+]
+PIECES = [
+    {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "read_note", "arguments": '{"path":'}}]},
+    {"tool_calls": [{"index": 0, "function": {"arguments": ' "boiler"}'}}]},
+]
+
+
+@pytest.fixture(params=["llama", "openai", "scripted"])
+def caller(request: pytest.FixtureRequest) -> Iterator[Chat]:
+    """A backend with tools: a model file, a server that streams a call in pieces, a script."""
+    with streaming(PIECES, finish="tool_calls") as server:
+        path = str(SMOLLM2.path()) if request.param == "llama" else ""
+        opened = chat(Model(backend=request.param, url=server.url, path=path, threads=1))
+        yield opened
+        opened.close()
+
+
+def test_a_backend_with_tools_calls_them(caller: Chat) -> None:
+    assert caller.abilities.tools
+    reply = caller.generate(ASK_FOR_IT, tools=[READ], max_tokens=60)
+    assert reply.calls == ()
+    shown = text(list(reply))
+    assert reply.usage is not None
+    assert reply.usage.finish == "calls"
+    (call,) = reply.calls
+    assert call.name == "read_note"
+    assert isinstance(json.loads(call.arguments)["path"], str)
+    assert call.id not in {"", "c1"}
+    assert "read_note" not in shown
+    assert "tool_call" not in shown
+
+
+def test_it_takes_the_answer_back(caller: Chat) -> None:
+    first = caller.generate(ASK_FOR_IT, tools=[READ], max_tokens=60)
+    list(first)
+    answers = [Message("tool", "Hot.", answers=call.id) for call in first.calls]
+    reply = caller.generate([*ASK_FOR_IT, Message("assistant", "", calls=first.calls), *answers], tools=[READ])
+    assert text(list(reply)) or reply.calls
+    assert not {call.id for call in reply.calls} & {call.id for call in first.calls}
+
+
+def test_a_reply_that_was_stopped_calls_nothing(caller: Chat) -> None:
+    reply = caller.generate(ASK_FOR_IT, tools=[READ], max_tokens=60, cancelled=lambda: True)
+    list(reply)
+    assert reply.usage is not None
+    assert (reply.usage.finish, reply.calls) == ("cancelled", ())
+
+
+def test_its_payload_tells_what_it_is_handed(caller: Chat) -> None:
+    told = caller.payload(ASK_FOR_IT, tools=[READ], max_tokens=9, temperature=0.5)
+    assert json.loads(json.dumps(told)) == told
+    assert told["tools"][0]["function"]["name"] == "read_note"
+    assert [message["role"] for message in told["messages"]] == [message.role for message in ASK_FOR_IT]
+    assert (told["max_tokens"], told["temperature"]) == (9, 0.5)
+    assert "tools" not in caller.payload(ASK_FOR_IT)

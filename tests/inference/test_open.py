@@ -7,6 +7,8 @@ import pytest
 from quorra.inference.open import UnknownModel, chat, embedder, override
 from quorra.settings import Embedder, Model
 
+URL = "http://127.0.0.1:1/v1"
+
 
 def test_the_packaged_model_quotes_and_every_other_composes(tmp_path: Path) -> None:
     assert chat(Model()).abilities.style == "quotation"
@@ -21,6 +23,13 @@ def test_the_packaged_model_quotes_and_every_other_composes(tmp_path: Path) -> N
 def test_settings_may_say_otherwise(model: Model) -> None:
     for style in ("quotation", "composition"):
         assert chat(model.model_copy(update={"answers": style})).abilities.style == style
+
+
+@pytest.mark.parametrize("rest", [{"path": "big.gguf"}, {"backend": "openai", "url": URL}, {"backend": "scripted"}])
+def test_tools_are_for_every_model_but_the_packaged_one_unless_they_are_off(rest: dict[str, str]) -> None:
+    assert chat(Model.model_validate(rest)).abilities.tools
+    assert not chat(Model.model_validate({**rest, "tools": "off"})).abilities.tools
+    assert not chat(Model()).abilities.tools
 
 
 def test_a_relative_path_starts_at_the_home(tmp_path: Path) -> None:
