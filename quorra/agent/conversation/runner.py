@@ -23,6 +23,8 @@ from quorra.inference.protocol import Chat, Message
 from quorra.state.inbox import Item
 from quorra.state.sessions import Entry, Session
 
+LOOKED_UP = 2000
+"""Characters of a message that are looked up or checked against; reading it for that costs the square of its length."""
 RECENT = 160
 """Entries of a session that are looked at for its history."""
 
@@ -90,7 +92,7 @@ class Runner:
         kept = Kept(self.stores, session, run, speaker.surface, speaker.now)
         record = self.inspector.begin(session.principal, session.id, run, speaker.now)
         if self.strategy() == "look-up":
-            return self._looked(entries[0].text, kept, record, speaker)
+            return self._looked(entries[0].text[:LOOKED_UP], kept, record, speaker)
         caller = self.caller(session, speaker.principal, run, speaker.surface, speaker.now)
         for call, result in replay.answered(entries):
             caller.remember(call, result)
@@ -98,7 +100,7 @@ class Runner:
         behind = replay.behind(entries, waited.call) if waited else []
         unanswered = {call.id for call in behind} | ({waited.call} if waited else set())
         turn = Turn(
-            self.model(), caller, kept, self.confirmations, record, entries[0].text,
+            self.model(), caller, kept, self.confirmations, record, entries[0].text[:LOOKED_UP],
             self._messages(entries, caller.reach, kept, unanswered), self.max_tokens, speaker.emit, speaker.cancelled,
             step=replay.steps(entries),
         )  # fmt: skip

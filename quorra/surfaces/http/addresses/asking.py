@@ -17,7 +17,8 @@ from quorra.surfaces.http.caller import Asked, caller
 if TYPE_CHECKING:
     from quorra.home import Home
 
-LONGEST = 32_000
+LONGEST = 2000
+"""Characters of a question; what is read of it costs the square of its length."""
 ANSWER = ResponseSpec(Answer, generate_examples=False, description="The answer, with its citations.")
 EITHER: Any = Answer | errors.Failed
 AWAY = ResponseSpec(EITHER, generate_examples=False, description="The model is away or busy.")
