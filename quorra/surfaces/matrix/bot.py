@@ -63,6 +63,7 @@ class Bot:
         try:
             await client.sign_in(self._client, self._store, self._secrets)
             await self._sync(whole=True)
+            intake.unlock(self._client, self._store)
             self._say(f"{self._settings.user} is there, in {len(self._client.rooms)} rooms.")
             tending = asyncio.create_task(self._tend())
             while True:
@@ -157,7 +158,7 @@ class Bot:
         now = self._clock()
         for event in self._store.locked():
             if event.came + self._grace < now and self._store.due(event.room, "locked", _SELDOM, now):
-                self._store.post(event.room, event.event, wording.notice(LOCKED))
+                self._store.post(event.room, f"locked {event.event}", wording.notice(LOCKED))
 
     def _direct(self) -> Mapping[str, str]:
         """Gives a direct room of each person who has one."""

@@ -68,6 +68,22 @@ class Client(nio.AsyncClient):  # type: ignore[misc]
                     events[:] = map(_mended, events)
         await super().receive_response(response)
 
+    # What is nested too deeply to be read must cost nobody else their keys and messages: it counts as not decrypted.
+
+    def _handle_decrypt_to_device(self, to_device_event: Any) -> Any:
+        with suppress(RecursionError):
+            return super()._handle_decrypt_to_device(to_device_event)
+        return None
+
+    def _handle_timeline_event(self, *given: Any) -> Any:
+        with suppress(RecursionError):
+            return super()._handle_timeline_event(*given)
+        return None
+
+    def _handle_messages_response(self, response: Any) -> None:
+        with suppress(RecursionError):
+            super()._handle_messages_response(response)
+
 
 def make(settings: Matrix, folder: Path) -> Client:
     """Makes the client; its keys lie beside the bot's store, readable by this user alone."""
@@ -126,7 +142,7 @@ def readable(client: Client, room: str, event: Any) -> Mapping[str, Any]:
     """Gives an event's JSON, decrypted where its key is here; one that can't be read stays ``m.room.encrypted``."""
     if isinstance(event, nio.MegolmEvent) and client.olm:
         event.room_id = room
-        with suppress(nio.EncryptionError):
+        with suppress(nio.EncryptionError, RecursionError):
             event = client.decrypt_event(event)
     source: Mapping[str, Any] = event.source
     return source

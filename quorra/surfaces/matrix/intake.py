@@ -34,8 +34,9 @@ async def take(
     for room in left:
         bot.rooms.pop(room, None)
     for room, event in locked:
-        await client.ask_key(bot, room, event)
-    if not since or found.to_device_events:
+        if event["sender"] in people:
+            await client.ask_key(bot, room, event)
+    if found.to_device_events:
         unlock(bot, store)
     await _join(bot, found, people)
 

@@ -13,14 +13,16 @@ _YES = (
 )
 _NO = "n|no|no thanks|nope|dont|do not|cancel|stop|decline|declined|nein|nein danke|non|👎|❌|✖|🚫|❎"
 _TONE = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
-_REPLIED = re.compile(r"<mx-reply>.*?</mx-reply>|<blockquote\b.*?</blockquote>", re.DOTALL | re.IGNORECASE)
-_PILL = re.compile(r"""<a\s[^>]*href\s*=\s*["']?(https://matrix\.to/#/|matrix:u/)([^"'\s>?]+)""", re.IGNORECASE)
-_ADDRESS = re.compile(r"\S*(?:://|www\.|[\w~.-]/\w|\w@\w)\S*|(?<!\S)/\S+|@[\w.=+-]+:[\w.-]+")
+_QUOTING = re.compile(r"(</?(?:mx-reply|blockquote)\b)", re.IGNORECASE)
+_PILL = re.compile(
+    r"""<a\s[^>]{0,400}?href\s{0,9}=\s{0,9}["']?(https://matrix\.to/#/|matrix:u/)([^"'\s>?]+)""", re.IGNORECASE
+)
+_ADDRESS = re.compile(r"://|www\.|[\w~.-]/\w|\w@\w|^/|@[\w.=+-]+:[\w.-]+")
 _HIDDEN = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
 )
 _BRACKETS = re.compile(r"[\[\]{}<>⟦⟧［］【】〔〕]")
-_TAGGED = re.compile(r"^(\s*)\[([^\[\]\n]{1,80})\]", re.MULTILINE)
+_TAGGED = re.compile(r"^([ \t]*)\[([^\[\]\n]{1,80})\]", re.MULTILINE)
 NAME = 60
 
 
@@ -60,20 +62,21 @@ def mentioned(content: Mapping[str, Any], text: str, me: str, name: str) -> bool
     lines = "\n".join(line for line in text.split("\n") if not line.startswith(">"))
     if re.search(rf"(?<![\w@.]){re.escape(me)}(?![\w:.-]*\w)", lines):
         return True
-    return bool(name) and _word(name).search(_ADDRESS.sub(" ", lines)) is not None
+    plain = " ".join(word for word in lines.split() if not _ADDRESS.search(word))
+    return bool(name) and _word(name).search(plain) is not None
 
 
 def spoken(content: Mapping[str, Any], text: str, me: str, name: str) -> str:
     """Takes the mention out of a text: the bot's id or @name anywhere, its bare name where it is called by it."""
-    text = re.sub(rf"\s*{re.escape(me)}(?![\w.-])[:,]?", "", text).strip()
+    text = re.sub(rf"[ \t]?{re.escape(me)}(?![\w.-])[:,]?", "", text).strip()
     if not name:
         return text
     word = rf"@?{_pattern(name)}"
     led = re.sub(rf"^{word}(?![\w-])\s*[,:;!.–—-]*\s*", "", text, count=1, flags=re.IGNORECASE)
     if led != text:
         return led.strip()
-    text = re.sub(rf"\s*(?<![\w@])@{_pattern(name)}(?![\w-])[:,]?", "", text, count=1, flags=re.IGNORECASE).strip()
-    ended = re.sub(rf"[\s,]+{word}\s*(?P<end>[.?!]*)$", r"\g<end>", text, count=1, flags=re.IGNORECASE)
+    text = re.sub(rf"[ \t]?(?<![\w@])@{_pattern(name)}(?![\w-])[:,]?", "", text, count=1, flags=re.IGNORECASE).strip()
+    ended = re.sub(rf"[\s,]{{1,9}}{word}\s*(?P<end>[.?!]*)$", r"\g<end>", text, count=1, flags=re.IGNORECASE)
     if ended == text and me in (_pills(content) or _listed(content)):
         ended = re.sub(rf"(?<![\w-]){word}(?![\w-])[,:]?\s*", "", text, count=1, flags=re.IGNORECASE)
     return ended.strip()
@@ -81,7 +84,7 @@ def spoken(content: Mapping[str, Any], text: str, me: str, name: str) -> str:
 
 def verdict(text: str) -> Literal["yes", "no"] | None:
     """Tells whether a text says yes or no and nothing else; a quoted or asking one says neither."""
-    if "?" in text or "\n" in text.strip() or text.lstrip()[:1] in (">", '"', "“", "'", "`"):
+    if len(text) > NAME or "?" in text or "\n" in text.strip() or text.lstrip()[:1] in (">", '"', "“", "'", "`"):
         return None
     plain = re.sub(r"['’]", "", _TONE.sub("", text.casefold()))
     said = re.sub(r"[\s.,!]+", " ", plain).strip()
@@ -138,8 +141,19 @@ def _pills(content: Mapping[str, Any]) -> set[str]:
     formatted = content.get("formatted_body")
     if not isinstance(formatted, str):
         return set()
-    found = _PILL.findall(_REPLIED.sub("", formatted))
+    found = _PILL.findall(_unquoted(formatted))
     return {unquote(html.unescape(to)) if "matrix.to" in kind.lower() else f"@{unquote(to)}" for kind, to in found}
+
+
+def _unquoted(formatted: str) -> str:
+    """Leaves out what stands inside quoting elements, however they nest."""
+    kept, depth = [], 0
+    for piece in _QUOTING.split(formatted):
+        if _QUOTING.fullmatch(piece):
+            depth = max(0, depth + (-1 if piece.startswith("</") else 1))
+        elif not depth:
+            kept.append(piece)
+    return "".join(kept)
 
 
 def _listed(content: Mapping[str, Any]) -> set[str]:

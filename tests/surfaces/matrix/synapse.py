@@ -156,6 +156,20 @@ class Person:
         assert isinstance(answer, nio.RoomSendResponse), answer
         return str(answer.event_id)
 
+    async def nested(self, room: str) -> None:
+        """Sends an encrypted event whose inside no reader gets to the bottom of."""
+        olm = self.client.olm
+        session = olm.outbound_group_sessions[room]
+        content = {
+            "algorithm": "m.megolm.v1.aes-sha2", "sender_key": olm.account.identity_keys["curve25519"],
+            "ciphertext": session.encrypt("[" * 20_000 + "]" * 20_000), "session_id": session.id,
+            "device_id": self.client.device_id,
+        }  # fmt: skip
+        url = f"{self.client.homeserver}/_matrix/client/v3/rooms/{room}/send/m.room.encrypted/{time.monotonic_ns()}"
+        headers = {"Authorization": f"Bearer {self.client.access_token}"}
+        async with httpx.AsyncClient(trust_env=False) as http:
+            (await http.put(url, json=content, headers=headers)).raise_for_status()
+
     async def everything(self, room: str) -> list[dict[str, Any]]:
         """Gives a room's events as the server has them, the newest first."""
         url = f"{self.client.homeserver}/_matrix/client/v3/rooms/{room}/messages"

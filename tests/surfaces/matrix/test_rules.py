@@ -1,6 +1,7 @@
 """What the rules decide, event by event, without a server."""
 
 import ast
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -77,6 +78,7 @@ def test_a_name_of_its_own_is_a_mention(text: str, forwarded: str):
         "Quorra's answer was wrong",
         "@quorra:example.organic said it",
         "x@quorra:example.org",
+        "see www.Quorra.org",
         "> Quorra said so\n\nI agree",
         "bin day?",
     ],
@@ -93,7 +95,8 @@ def test_what_the_client_lists_wins_over_the_text(mentions: object):
 def test_a_pill_counts_and_a_quoted_one_does_not():
     pill = '<a href="https://matrix.to/#/%40quorra%3Aexample.org">Q</a>'
     assert decide(said("Q when?", formatted_body=f"{pill} when?"), room()) != Ignore()
-    for quoted in (f"<mx-reply>{pill}</mx-reply> when?", f"<blockquote>{pill}</blockquote> when?"):
+    nested = f"<blockquote><blockquote>x</blockquote>{pill}</blockquote> when?"
+    for quoted in (f"<mx-reply>{pill}</mx-reply> when?", f"<BLOCKQUOTE>{pill}</BLOCKQUOTE> when?", nested):
         assert decide(said("Q when?", formatted_body=quoted), room()) == Ignore()
 
 
@@ -194,6 +197,15 @@ def test_an_edit_is_no_message_of_its_own():
     assert decide(edit, room(direct=True)) == Ignore()
     old = said("old", **replies("$9"))
     assert rules.edited(old, edit)["content"] == {"msgtype": "m.text", "body": "new", **replies("$9")}
+
+
+@pytest.mark.parametrize(
+    "text", ["<a " * 20_000, "<mx-reply>" * 6000, "a" * 60_000, " " * 60_000 + "x", "[\n" * 30_000]
+)
+def test_no_text_takes_long(text: str):
+    start = time.perf_counter()
+    decide(said(f"Quorra {text} Quorra", formatted_body=text), room())
+    assert time.perf_counter() - start < 2, "the work must grow with the text, not with its square"
 
 
 def test_a_long_text_is_split_where_it_reads_well():

@@ -2,10 +2,14 @@
 
 import asyncio
 import os
+import shutil
 import stat
 from pathlib import Path
 
+import nio
+
 from quorra.surfaces.matrix.answering import DECLINED
+from quorra.surfaces.matrix.bot import LOCKED
 from quorra.surfaces.matrix.rules import NOT_YOURS, ONLY_TEXT
 from quorra.surfaces.matrix.store import FILE, Store
 from tests.surfaces.matrix.household import Household, with_household
@@ -177,6 +181,54 @@ def test_encrypted_messages_that_came_while_it_was_down_are_answered_once(server
         assert bodies(heard) == ["heard: one", "heard: two", "heard: three", "heard: four"]
         kinds = [event["type"] for event in await home.mira.everything(room)]
         assert (kinds.count("m.room.encrypted"), kinds.count("m.room.message")) == (8, 0)
+
+    with_household(server, tmp_path, work)
+
+
+def test_a_message_is_answered_when_its_key_comes_late(server: Synapse, tmp_path: Path):
+    async def work(home: Household):
+        async with home.running():
+            room = await home.room(encrypted=True)
+            await home.mira.say(room, "one")
+            await home.mira.hears(room, home.bot)
+        keys, kept = home.folder / "bot" / "keys", Store(home.folder / "bot")
+        shutil.rmtree(keys)
+        kept.keep(access="", token_of="")
+        await home.mira.say(room, "two")
+        async with home.running():
+            heard = await home.mira.hears(room, home.bot, 2)
+            assert bodies(heard)[1] == LOCKED
+            await home.mira.say(room, "three")
+            heard = await home.mira.hears(room, home.bot, 3)
+        await home.mira.client.export_keys(str(tmp_path / "exported"), "passphrase", 1)
+        itself = nio.AsyncClient(server.url, home.bot, store_path=str(keys))
+        itself.restore_login(home.bot, kept.kept("device"), kept.kept("access"))
+        await itself.import_keys(str(tmp_path / "exported"), "passphrase")
+        await itself.close()
+        kept.close()
+        async with home.running():
+            heard = await home.mira.hears(room, home.bot, 4)
+        assert bodies(heard)[2:] == ["heard: three", "heard: two"]
+
+    with_household(server, tmp_path, work)
+
+
+def test_what_is_nested_too_deeply_costs_nobody_their_messages(server: Synapse, tmp_path: Path):
+    async def work(home: Household):
+        async with home.running():
+            room = await home.room(encrypted=True)
+            other = await home.room(by=home.tom, encrypted=True)
+            await home.mira.say(room, "one")
+            await home.mira.hears(room, home.bot)
+        await home.mira.nested(room)
+        await home.tom.say(other, "two")
+        async with home.running():
+            heard = await home.tom.hears(other, home.bot)
+            await home.mira.nested(room)
+            await home.tom.say(other, "three")
+            heard = await home.tom.hears(other, home.bot, 2)
+        assert bodies(heard) == ["heard: two", "heard: three"]
+        assert [line for line in home.said if "fault" in line] == []
 
     with_household(server, tmp_path, work)
 
