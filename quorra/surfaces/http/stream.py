@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
+import msgspec
 from litestar import Response
 from litestar.openapi import ResponseSpec
 from litestar.response.sse import ServerSentEventMessage
@@ -19,7 +20,16 @@ from quorra.surfaces.http.desk import Desk, Stopping, Turn, Work
 
 T = TypeVar("T")
 BREATH = 15.0
-STREAM = ResponseSpec(str, generate_examples=False, media_type="text/event-stream", description="The events.")
+
+
+class Sent(msgspec.Struct):
+    """One event of a stream; ``data`` is a JSON object: ``text``, or what the one event at the end tells."""
+
+    event: Literal["status", "reasoning", "token", "done", "error"]
+    data: str
+
+
+STREAM = ResponseSpec(Sent, generate_examples=False, media_type="text/event-stream", description="The events.")
 
 
 class ClientGone(QuorraError):

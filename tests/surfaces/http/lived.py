@@ -91,10 +91,11 @@ def document(service: Service, ids: Mapping[str, list[str]], file: Path) -> Path
     told = service.client.get("/schema").json()
     for path, methods in told["paths"].items():
         known = ids.get(path.split("/")[1], [])
-        for operation in methods.values():
+        for method, operation in methods.items():
+            named = known[-1:] if method == "delete" else known[:-1]
             for parameter in operation.get("parameters", []):
                 if parameter["in"] == "path":
-                    parameter["examples"] = {f"known{at}": {"value": ident} for at, ident in enumerate(known)}
+                    parameter["examples"] = {f"known{at}": {"value": ident} for at, ident in enumerate(named)}
     for path in ("/chat", "/chat/stream"):
         body = told["paths"][path]["post"]["requestBody"]["content"]["application/json"]
         spoken = [{"message": LOOKED, "scope": ["general"], "session_id": ident} for ident in ids["sessions"]]
