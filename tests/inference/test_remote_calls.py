@@ -87,6 +87,15 @@ def test_a_reply_that_was_cut_or_broke_off_has_no_calls() -> None:
         assert reply.calls == ()
 
 
+def test_a_call_without_end_is_ended_at_the_limit() -> None:
+    with streaming([piece("", A[0], index=0), *[piece("x", index=0)] * 50], "hang") as server:
+        reply = remote(server.url).generate(ASK, tools=[READ], max_tokens=20)
+        list(reply)
+        assert server.gone.wait(2.0)
+    assert reply.usage is not None
+    assert (reply.usage.finish, reply.usage.generated, reply.calls) == ("length", 21, ())
+
+
 def test_a_cancelled_reply_has_no_calls() -> None:
     with streaming([{"content": "Hm."}, piece(A[1], A[0], index=0)], "hang") as server:
         seen: list[Delta] = []

@@ -2,7 +2,8 @@
 
 import ctypes
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
@@ -211,23 +212,46 @@ class Sampler:
     """Picks the next token: the likeliest at temperature 0, else a seeded draw; only what fits a grammar, if given."""
 
     def __init__(self, weights: Weights, temperature: float, grammar: str = "", seed: int = 7) -> None:
-        self._chain: Any = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
+        self._free = self._chain(self._parts(temperature, seed))
+        self._held: Any = None
+        self._grammar: Any = None
         if grammar:
-            fitting = llama_cpp.llama_sampler_init_grammar(weights.vocab, grammar.encode(), b"root")
-            if not fitting:
+            self._grammar = llama_cpp.llama_sampler_init_grammar(weights.vocab, grammar.encode(), b"root")
+            if not self._grammar:
                 self.close()
                 raise GenerationFailed("llama.cpp can't read the grammar of the tools.", "Check the tools' schemas.")
-            llama_cpp.llama_sampler_chain_add(self._chain, fitting)
-        for part in self._parts(temperature, seed):
-            llama_cpp.llama_sampler_chain_add(self._chain, part)
+            self._held = self._chain(chain([self._grammar], self._parts(temperature, seed)))
 
     def pick(self, ctx: Any) -> int:
-        """Picks from the logits of the last evaluated token."""
-        return int(llama_cpp.llama_sampler_sample(self._chain, ctx, -1))
+        """Picks from the logits of the last evaluated token.
+
+        A grammar judges first what would be picked without it, as judging every token takes long.
+        """
+        token = int(llama_cpp.llama_sampler_sample(self._free, ctx, -1))
+        if self._held is None:
+            return token
+        if self._fits(token):
+            llama_cpp.llama_sampler_accept(self._grammar, token)
+            return token
+        return int(llama_cpp.llama_sampler_sample(self._held, ctx, -1))
 
     def close(self) -> None:
         """Frees the sampler."""
-        llama_cpp.llama_sampler_free(self._chain)
+        llama_cpp.llama_sampler_free(self._free)
+        if self._held:
+            llama_cpp.llama_sampler_free(self._held)
+
+    def _fits(self, token: int) -> bool:
+        one = (llama_cpp.llama_token_data * 1)(llama_cpp.llama_token_data(token, 0.0, 0.0))
+        llama_cpp.llama_sampler_apply(self._grammar, ctypes.byref(llama_cpp.llama_token_data_array(one, 1, -1, False)))
+        return bool(one[0].logit == 0.0)
+
+    @staticmethod
+    def _chain(parts: Iterable[Any]) -> Any:
+        made = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
+        for part in parts:
+            llama_cpp.llama_sampler_chain_add(made, part)
+        return made
 
     @staticmethod
     def _parts(temperature: float, seed: int) -> Iterator[Any]:

@@ -175,6 +175,7 @@ class _Heard:
             for fragment in getattr(choice.delta, "tool_calls", None) or ():
                 self.begun = True
                 self.calls.take(fragment)
+                self._queue.put("")  # says nothing and counts as a word, so that a call without end is ended too
 
 
 def _pieces(delta: Any) -> Iterator[str | Delta]:
