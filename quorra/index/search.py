@@ -95,13 +95,15 @@ class Searcher:
     def run(self, manifest: Manifest, text: str, k: int, mode: Mode, window: Window, per_note: bool) -> Found:
         """Answers one question; the caller knows how far the manifest is behind."""
         words = terms.asked(text)
-        if not words:
-            return Found(manifest.commit, 0, manifest.pending, (), "empty_query")
         shelves = opened(manifest, window)
+        keyed = sum(shelf.keyed for shelf in shelves)
+        pending = keyed - sum(shelf.vectors for shelf in shelves)
+        if not words:
+            return Found(manifest.commit, 0, pending, (), "empty_query")
         question = Question(text[:_LONGEST], words, mode, k)
         lexical = self._lexical(shelves, question)
         vector, reason = self._vector(manifest, question)
-        pending = manifest.pending if vector is not None or mode == "words" else manifest.keyed
+        pending = pending if vector is not None or mode == "words" else keyed
         near = self._near(shelves, vector, question.deep) if vector is not None else None
         found = Lexical(*(each.result() for each in lexical))
         scores = self._score(question, found, near, vector)

@@ -144,6 +144,13 @@ def test_what_no_reader_sees_is_not_read(desk: Desk, write: Callable[..., None])
         assert "me" not in told.text.split("Seen.")[1].split("\n")[0]
 
 
+def test_what_is_pending_is_counted_inside_the_window(desk: Desk, write: Callable[..., None]):
+    desk.home.sync()
+    write(desk, "members/tom/new.md", "# New\n\nThe marimba is new.\n")
+    assert "by words alone" in desk.call("search_knowledge_base", TOM, question="marimba").text
+    assert "by words alone" not in desk.call("search_knowledge_base", MIRA, question="marimba").text
+
+
 def test_links_stay_inside_the_window(desk: Desk):
     told = desk.call("note_links", path="boiler").text
     assert 'line 6: "[[shed]]" -> "household/shed.md"' in told
