@@ -125,13 +125,8 @@ def _path(reach: Reach, call: Document, title: str, there: Sequence[str]) -> tup
 
 
 def _clean(reach: Reach, name: str, there: Sequence[str]) -> str:
-    """Gives a path as it counts from the vault, its folders spelled as those that there are.
-
-    One into facts is left, so that it is refused as what it is.
-    """
-    found = given.bare(name).removeprefix("./")
-    found = found if found.startswith("/facts") else found.lstrip("/")
-    found = reach.rooms.library.texts.counted(found) or found
+    """Gives a path as it counts from the vault, its folders spelled as those that there are."""
+    found = given.counted(reach, name)
     for folder in sorted(given.folders(there), key=len, reverse=True):
         if fold(f"{found}/").startswith(f"{fold(folder)}/") and len(folder) == len(fold(folder)):
             return folder + found[len(folder) :]

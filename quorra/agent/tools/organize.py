@@ -84,7 +84,7 @@ def _operation(
     op = next((known for known in VERBS if known == _ALSO.get(verb, verb)), None)
     if op is None:
         return f"there is no op {quoted.inline(verb)}. {_HOW}"
-    src, dst = _path(reach, _first(step, _SRC)), _path(reach, _first(step, _DST))
+    src, dst = given.counted(reach, _first(step, _SRC)), given.counted(reach, _first(step, _DST))
     if op == "create_folder":
         src, dst = src or dst, ""
     if not src or (op in _TWO and not dst):
@@ -113,13 +113,6 @@ def _target(reach: Reach, op: Verb, src: str, dst: str, before: Sequence[Operati
     made = any(one.op == "create_folder" and one.src.rstrip("/") == dst.rstrip("/") for one in before)
     into = dst.endswith("/") or made or reach.rooms.library.folder(dst)
     return f"{dst.rstrip('/')}/{posixpath.basename(src.rstrip('/'))}" if into else dst
-
-
-def _path(reach: Reach, name: str) -> str:
-    """Gives a path as it counts from the vault."""
-    found = given.bare(name).removeprefix("./")
-    found = found if found.startswith("/facts") else found.lstrip("/")
-    return reach.rooms.library.texts.counted(found) or found
 
 
 def _first(step: Mapping[str, Any], keys: Sequence[str]) -> str:

@@ -133,3 +133,14 @@ def test_nobody_else_writes(desk: Desk, tool: str):
         assert not desk.call(tool, who, window, **given).ok
     assert git(desk.home.settings.home, "rev-parse", "HEAD") == before
     assert desk.home.proposals.box.every() == ()
+
+
+@pytest.mark.parametrize("path", ["/prompts/base.md", "/PROMPTS/base.md", "/evals/boiler.md", "/.quorra/audit.log"])
+def test_what_counts_from_the_homes_root_is_no_path_of_a_note(desk: Desk, path: str):
+    before = git(desk.home.settings.home, "rev-parse", "HEAD")
+    done = desk.call("document", path=path, text=TEXT)
+    assert (done.ok, done.commit, done.proposal) == (False, None, None)
+    moved = desk.call("organize", operations=[{"op": "move", "src": "household/shed.md", "dst": path}])
+    assert (moved.ok, moved.proposal) == (False, None)
+    assert git(desk.home.settings.home, "rev-parse", "HEAD") == before
+    assert wrote(desk, path="/household/tap.md") == "household/tap.md"

@@ -25,6 +25,7 @@ Number = Annotated[Any, msgspec.Meta(extra_json_schema={"type": "integer"})]
 _WIKI = re.compile(r"!?\[\[([^\]|#]+)[^\]]*\]\]")
 _LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)>]+)>?\)")
 _LINES = re.compile(r":(\d+)(?:\s*[-\u2013]\s*(\d+))?$|,?\s+lines?\s+(\d+)(?:\s*[-\u2013]\s*(\d+))?$", re.IGNORECASE)
+_HOMES = re.compile(r"/(?:(?:facts|prompts|evals|jobs)(?:/|$)|\.)", re.IGNORECASE)
 _EMPTY = ("null", "none", "undefined")
 _EXAMPLE = "household/boiler.md"
 
@@ -61,6 +62,16 @@ def bare(name: str) -> str:
     found = name.strip().strip("`\"'\u201c\u201d\u2018\u2019").strip()
     link = _WIKI.fullmatch(found) or _LINK.fullmatch(found)
     return _LINES.sub("", link[1] if link else found).strip()
+
+
+def counted(reach: Reach, name: str) -> str:
+    """Gives a path as it counts from the vault.
+
+    One from the home's root into a folder of the home's own is left, so that it is refused as what it is.
+    """
+    found = bare(name).removeprefix("./")
+    found = found if _HOMES.match(found) else found.lstrip("/")
+    return reach.rooms.library.texts.counted(found) or found
 
 
 def line(name: str) -> int | None:
