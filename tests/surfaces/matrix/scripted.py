@@ -15,7 +15,7 @@ _Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 @dataclass
 class Scripted:
-    """What was asked of the service; a message ``!ask …`` makes it ask back, ``!busy N`` is refused N times."""
+    """What was asked of the service; a message ``!ask …`` makes it ask back, ``!long N`` say N paragraphs."""
 
     people: frozenset[str]
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -67,8 +67,9 @@ class Scripted:
             }  # fmt: skip
             self.confirmations[ident] = {**pending, "person": person, "state": "draft_ready"}
             return 200, {**reply, "outcome": "asked", "answer": "", "pending_confirmation": pending}
-        if body["message"] == "!long":
-            return 200, {**reply, "answer": "\n\n".join(f"{n} " + "word " * 200 for n in range(20))}
+        if body["message"].startswith("!long "):
+            paragraphs = range(int(body["message"].split()[1]))
+            return 200, {**reply, "answer": "\n\n".join(f"{n} " + "word " * 200 for n in paragraphs)}
         return 200, reply
 
     def _confirmed(self, person: str, body: dict[str, Any], reply: dict[str, Any]) -> tuple[int, dict[str, Any]]:

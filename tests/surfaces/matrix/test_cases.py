@@ -83,6 +83,7 @@ def test_mtx_08_after_a_restart_each_is_answered_once(server: Synapse, tmp_path:
         told = [answer["content"]["m.relates_to"]["m.in_reply_to"]["event_id"] for answer in answers]
         assert {"$1": told.count(one), "$2": told.count(two)} == CASES["MTX-08"]["expect"]["answered"]
         assert len(answers) == 2
+        assert [path for _, path, _ in home.service.calls].count("/chat") == 2
 
     with_household(server, tmp_path, work)
 

@@ -301,7 +301,7 @@ def test_a_busy_service_is_asked_again_and_a_long_reply_is_split(server: Synapse
             home.service.busy = 1
             await home.mira.say(room, "hello")
             await home.mira.hears(room, home.bot)
-            await home.mira.say(room, "!long")
+            await home.mira.say(room, "!long 20")
             heard = await home.mira.hears(room, home.bot, 5)
             await home.mira.send(room, {"msgtype": "m.image", "body": "a.jpg", "url": "mxc://example.org/a"})
             await home.mira.send(room, {"msgtype": "m.image", "body": "b.jpg", "url": "mxc://example.org/b"})
