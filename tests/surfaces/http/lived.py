@@ -27,9 +27,12 @@ FAMILIES = ("sessions", "confirmations", "inbox", "outbox", "runs")
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What a run of schemathesis came to: how many requests had which status, and what it complains about."""
+    """What a run of schemathesis came to: how many requests had which status, where something was served at all,
+    and what it complains about.
+    """
 
     statuses: Mapping[int, int]
+    served: frozenset[str]
     complaints: tuple[str, ...]
 
     @property
@@ -119,7 +122,9 @@ def tried(service: Service, schema: Path, headers: Mapping[str, str], examples: 
     with service.log.open(encoding="utf-8") as log:
         log.seek(before)
         lines: list[dict[str, Any]] = [json.loads(line) for line in log]
-    statuses = Counter(line["status"] for line in lines if line["event"] == "request")
+    asked = [line for line in lines if line["event"] == "request"]
+    statuses = Counter(line["status"] for line in asked)
+    served = frozenset(line["path"] for line in asked if line["status"] < 400)
     faults = [f"fault: {line['kind']} at {line['at']}" for line in lines if line["event"] == "fault"]
     ended = [] if run.returncode == 0 else [run.stdout[-6000:] + run.stderr[-2000:]]
-    return Tried(dict(sorted(statuses.items())), (*faults, *ended))
+    return Tried(dict(sorted(statuses.items())), served, (*faults, *ended))

@@ -51,9 +51,9 @@ def test_the_inbox_shows_approves_and_declines_as_review_does(home: Service) -> 
     assert (gone.status_code, gone.json()["outcome"], gone.json()["reason"]) == (200, "declined", "not now")
     acts = home.client.get("/audit", params={"limit": 1000}).json()["entries"]
     assert [(act["action"], act["ok"]) for act in acts if act["tool"] == "review"] == [
-        ("approve", True),
-        ("approve", False),
-        ("decline", True),
+        *(("approve", None), ("done", True)),
+        *(("approve", None), ("failed", False)),
+        *(("decline", None), ("done", True)),
     ]
     for method, path in (("GET", ""), ("POST", "/approve"), ("POST", "/decline")):
         body = {} if method == "POST" else None

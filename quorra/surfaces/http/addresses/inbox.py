@@ -1,5 +1,7 @@
 """The inbox: the proposals that wait for the owner, by the rules of ``quorra review``."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -96,15 +98,16 @@ def show(request: Asked, ident: Ident) -> dict[str, Any]:
 @post("/inbox/{ident:str}/approve", status_code=200, sync_to_thread=True, responses=DOES)
 def approve(request: Asked, ident: Ident, data: Yes) -> Response[dict[str, Any]]:
     """Does what was proposed, if it still is what was seen."""
-    who = caller(request).id
-    return _done(request, "approve", ident, _known(request, ident).approve(ident, who, now()))
+    who, proposals = caller(request).id, _known(request, ident)
+    return _done(request, "approve", ident, lambda: proposals.approve(ident, who, now()))
 
 
 @post("/inbox/{ident:str}/decline", status_code=200, sync_to_thread=True, responses=DOES)
 def decline(request: Asked, ident: Ident, data: Reason) -> Response[dict[str, Any]]:
     """Closes a proposal without doing it; for the owner."""
     owner(request, WHAT)
-    return _done(request, "decline", ident, _known(request, ident).decline(ident, data.reason, now()))
+    proposals = _known(request, ident)
+    return _done(request, "decline", ident, lambda: proposals.decline(ident, data.reason, now()))
 
 
 def _proposals(request: Asked) -> "Proposals":
@@ -120,11 +123,17 @@ def _known(request: Asked, ident: str) -> "Proposals":
     return proposals
 
 
-def _done(request: Asked, action: str, ident: str, done: "Written") -> Response[dict[str, Any]]:
-    """Notes in the audit what became of it, and tells it."""
+def _done(request: Asked, action: str, ident: str, do: "Callable[[], Written]") -> Response[dict[str, Any]]:
+    """Does it and tells what became of it; it is in the audit before it happens, and after."""
     home: Home = request.app.state.home
-    good = done.outcome in ("applied", "declined")
-    home.audit.record(now(), principal=caller(request).id, action=action, tool="review", tier=2, target=ident, ok=good)
+    record = partial(home.audit.record, principal=caller(request).id, tool="review", tier=2, target=ident)
+    record(now(), action=action)
+    good = False
+    try:
+        done = do()
+        good = done.outcome in ("applied", "declined")
+    finally:
+        record(now(), action="done" if good else "failed", ok=good)
     number = 200 if good or done.outcome == "parked" else 403 if done.code == "not_owner" else 409
     request.scope["state"]["outcome"] = done.code or done.outcome
     return Response(fields.written(done), status_code=number)
