@@ -13,6 +13,8 @@ APART = timedelta(hours=4)
 """How far two messages lie apart at most without a word about it."""
 NOTE = 600
 """Characters of a note about one tool call."""
+ROOM = 24_000
+"""Characters of what was said before, where the model's context holds that many."""
 _ARGUMENTS, _DATE = 160, 50
 INTERRUPTED = "[interrupted]"
 CUT_SHORT = "It was cut short: it may or may not have been done. Look before doing it again."
@@ -67,7 +69,7 @@ def moment(at: datetime) -> str:
     return f"{at:%A}, {at.day} {at:%B} {at.year}, {at:%H:%M}"
 
 
-def messages(entries: Sequence[Entry], *, most: int = 8, room: int = 24_000) -> list[Message]:
+def messages(entries: Sequence[Entry], *, most: int = 8, room: int = ROOM) -> list[Message]:
     """Gives what was said lately, as user and assistant in turn: ``most`` messages, ``room`` characters.
 
     ``entries`` end before the run that is to come. Tools are told of in notes below the person's words.

@@ -14,7 +14,7 @@ from quorra.agent.conversation.calls import Caller, fingerprint
 from quorra.agent.conversation.inspector import Inspector, Record
 from quorra.agent.conversation.kept import Kept, Stores
 from quorra.agent.conversation.reply import Reply
-from quorra.agent.conversation.turn import Turn
+from quorra.agent.conversation.turn import Turn, room
 from quorra.agent.modes import Modes
 from quorra.agent.prompt import Prompts
 from quorra.agent.tools.registry import Registry
@@ -128,7 +128,8 @@ class Runner:
         kept.trace("prompt", prompts=told, tools=tools, scope=session.scope, mode=session.mode)
         past = self.stores.sessions.before(session.id, entries[0].seq, RECENT)
         own = [message for message in history.of_run(replay.own(entries), past) if message.answers not in unanswered]
-        return [Message("system", system.text), *history.messages(past), *own]
+        past_room = min(history.ROOM, room(self.model(), self.max_tokens) // 3)
+        return [Message("system", system.text), *history.messages(past, room=past_room), *own]
 
     def _looked(self, asked: str, kept: Kept, record: Record, speaker: Speaker) -> Reply:
         """Answers by looking up."""

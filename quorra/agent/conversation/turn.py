@@ -98,7 +98,7 @@ class Turn:
     def _speak(self) -> Sequence[Call]:
         """Streams what the model says; its text goes out at once, its reasoning on a channel of its own."""
         tools = [tool.offer() for tool in self.caller.tools()]
-        self._fit()
+        self._fit(sum(len(json.dumps(tool.parameters)) + len(tool.description) for tool in tools))
         self.record.call(self.chat.payload(self.messages, tools=tools, max_tokens=self.max_tokens))
         self._text = ""
         start = perf_counter()
@@ -221,10 +221,9 @@ class Turn:
     def _spent(self, name: str, seconds: float) -> None:
         self.timings[name] = self.timings.get(name, 0.0) + seconds
 
-    def _fit(self) -> None:
-        """Shortens older tool results, the oldest first, until the messages fit the model's context."""
-        room = max((self.chat.abilities.context - self.max_tokens) * _CHARACTERS, 2000)
-        over = sum(len(message.content) for message in self.messages) - room
+    def _fit(self, taken: int) -> None:
+        """Shortens older tool results, the oldest first, until the messages fit beside ``taken`` characters."""
+        over = taken + sum(len(message.content) for message in self.messages) - room(self.chat, self.max_tokens)
         for at, message in enumerate(self.messages[:-1]):
             if over <= 0:
                 return
@@ -232,6 +231,11 @@ class Turn:
                 short = f"{message.content[:_SHORT]}\n[shortened: the model's context is full]"
                 over -= len(message.content) - len(short)
                 self.messages[at] = Message("tool", short, answers=message.answers)
+
+
+def room(chat: Chat, max_tokens: int) -> int:
+    """Gives how many characters surely fit a model's context beside its reply."""
+    return max((chat.abilities.context - max_tokens) * _CHARACTERS, 2000)
 
 
 def _besides(result: Result, changed: str, words: str) -> Result:
