@@ -119,7 +119,7 @@ class Answering:
 
 def _failed(got: Got) -> str:
     if got.status == 401:
-        return "The service does not let me in. Please tell its owner."
+        return "The service does not let me in, or does not know you. Please tell its owner."
     if got.status == 403:
         return rules.REFUSAL
     return got.sentence or "That did not work, and the fault is not yours."

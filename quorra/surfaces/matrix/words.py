@@ -21,7 +21,7 @@ _ADDRESS = re.compile(r"://|www\.|[\w~.-]/\w|\w@\w|^/|@[\w.=+-]+:[\w.-]+")
 _HIDDEN = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
 )
-_BRACKETS = re.compile(r"[\[\]{}<>⟦⟧［］【】〔〕]")
+_BRACKETS = re.compile(r"[\[\]{}<>|`⟦⟧［］【】〔〕]")
 _TAGGED = re.compile(r"^([ \t]*)\[([^\[\]\n]{1,80})\]", re.MULTILINE)
 NAME = 60
 
