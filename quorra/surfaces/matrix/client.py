@@ -16,6 +16,7 @@ from quorra.settings import Matrix
 from quorra.surfaces.matrix.store import Store
 
 DEVICE = "Quorra"
+HIDDEN = "m.room.hidden"
 _FILTER = {
     "presence": {"types": []},
     "account_data": {"types": []},
@@ -68,21 +69,32 @@ class Client(nio.AsyncClient):  # type: ignore[misc]
                     events[:] = map(_mended, events)
         await super().receive_response(response)
 
-    # What is nested too deeply to be read must cost nobody else their keys and messages: it counts as not decrypted.
-
     def _handle_decrypt_to_device(self, to_device_event: Any) -> Any:
-        with suppress(RecursionError):
+        with suppress(RecursionError):  # nested too deeply to be read, which must cost nobody else their keys
             return super()._handle_decrypt_to_device(to_device_event)
         return None
 
-    def _handle_timeline_event(self, *given: Any) -> Any:
-        with suppress(RecursionError):
-            return super()._handle_timeline_event(*given)
-        return None
+    def _handle_timeline_event(self, event: Any, room_id: str, *given: Any) -> Any:
+        if isinstance(event, nio.MegolmEvent) and self.olm:
+            return opened(self, room_id, event)
+        return super()._handle_timeline_event(event, room_id, *given)
 
     def _handle_messages_response(self, response: Any) -> None:
-        with suppress(RecursionError):
-            super()._handle_messages_response(response)
+        """Leaves the pages of a room's past as they came; what reads them decrypts them."""
+
+
+def opened(client: Client, room: str, event: Any) -> Any:
+    """Decrypts an event; None where it can't be.
+
+    Only messages come encrypted. Members, names or redactions that do would be anybody's word, so they count for
+    nothing.
+    """
+    event.room_id = room
+    try:
+        found = client.olm.decrypt_megolm_event(event)
+    except (nio.EncryptionError, RecursionError):
+        return None
+    return found if isinstance(found, nio.RoomMessage) else nio.UnknownEvent({**event.source, "type": HIDDEN}, HIDDEN)
 
 
 def make(settings: Matrix, folder: Path) -> Client:
@@ -141,9 +153,7 @@ async def missed(
 def readable(client: Client, room: str, event: Any) -> Mapping[str, Any]:
     """Gives an event's JSON, decrypted where its key is here; one that can't be read stays ``m.room.encrypted``."""
     if isinstance(event, nio.MegolmEvent) and client.olm:
-        event.room_id = room
-        with suppress(nio.EncryptionError, RecursionError):
-            event = client.decrypt_event(event)
+        event = opened(client, room, event) or event
     source: Mapping[str, Any] = event.source
     return source
 

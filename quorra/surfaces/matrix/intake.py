@@ -12,6 +12,7 @@ from quorra.surfaces.matrix.store import Store
 
 _ASKING = frozenset({"m.room.message", "m.reaction"})
 _IN = ("invite", "join")
+_OUT = ("leave", "ban")
 Event = Mapping[str, Any]
 
 
@@ -51,30 +52,38 @@ def unlock(bot: Client, store: Store) -> None:
 async def _said(bot: Client, store: Store, room: str, info: nio.RoomInfo, since: str, known: bool) -> list[Event]:
     """Gives what was said in a room since the last sync, and since the bot was asked into it."""
     events = [event.source for event in info.timeline.events]
-    if info.timeline.limited and info.timeline.prev_batch and not _start(events, bot.user_id):
+    if info.timeline.limited and info.timeline.prev_batch:
         events = [*await _gap(bot, store, room, info.timeline.prev_batch, since if known else ""), *events]
-    start = _start(events, bot.user_id)
-    if not known and not start:
-        return []
+    start = _start(events, bot.user_id, known)
     return [event for event in events[start:] if _whole(event)]
 
 
 async def _gap(bot: Client, store: Store, room: str, back: str, since: str) -> list[Event]:
     def ends(event: Event) -> bool:
-        return bool(_start([event], bot.user_id)) or store.seen(str(event.get("event_id")))
+        return _own(event, bot.user_id) in ("invite", *_OUT) or store.seen(str(event.get("event_id")))
 
     return await client.missed(bot, room, back, since, ends)
 
 
-def _start(events: list[Event], me: str) -> int:
+def _start(events: list[Event], me: str, known: bool) -> int:
     """Finds where the bot's own time in a room begins: behind the event by which it was asked in or came in last."""
-    start = 0
+    start, there = 0 if known else len(events), known
     for at, event in enumerate(events, 1):
-        if event.get("type") == "m.room.member" and event.get("state_key") == me:
-            before = (event.get("unsigned") or {}).get("prev_content") or {}
-            if event["content"].get("membership") in _IN and before.get("membership") not in _IN:
-                start = at
+        membership = _own(event, me)
+        if membership in _OUT:
+            there = False
+        elif membership and not there:
+            start, there = at, True
     return start
+
+
+def _own(event: Event, me: str) -> str:
+    """Gives what an event says of the bot's own place in the room; empty where it says nothing of it."""
+    if event.get("type") != "m.room.member" or event.get("state_key") != me:
+        return ""
+    content = event.get("content")
+    membership = content.get("membership") if isinstance(content, Mapping) else ""
+    return str(membership) if membership in (*_IN, *_OUT) else ""
 
 
 def _whole(event: Event) -> bool:
@@ -91,8 +100,9 @@ def _sort(bot: Client, store: Store, room: str, event: Event, came: dict[str, tu
         return
     if event["type"] == "m.room.redaction":
         target = str(event.get("redacts") or event["content"].get("redacts"))
-        came.pop(target, None)
-        store.drop(target)
+        if came.get(target, ("",))[0] == room:
+            del came[target]
+        store.drop(target, room)
     elif (target := rules.edits(event) or "") and event["type"] == "m.room.message":
         if target in came and came[target][1]["sender"] == event["sender"]:
             came[target] = (room, rules.edited(came[target][1], event))

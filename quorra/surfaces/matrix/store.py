@@ -160,9 +160,9 @@ class Store:
         with self._base.transaction():
             self._send(room, about, 0, content)
 
-    def drop(self, event: str) -> None:
-        """Ends an event without an answer."""
-        self._ask("UPDATE events SET state = 'done', source = '' WHERE event = ?", event)
+    def drop(self, event: str, room: str) -> None:
+        """Ends an event of a room without an answer."""
+        self._ask("UPDATE events SET state = 'done', source = '' WHERE event = ? AND room = ?", event, room)
 
     def outgoing(self, room: str | None = None) -> list[Outgoing]:
         """Gives what is not sent yet, in its order."""

@@ -156,13 +156,13 @@ class Person:
         assert isinstance(answer, nio.RoomSendResponse), answer
         return str(answer.event_id)
 
-    async def nested(self, room: str) -> None:
-        """Sends an encrypted event whose inside no reader gets to the bottom of."""
+    async def hides(self, room: str, text: str) -> None:
+        """Sends an encrypted event with any text inside."""
         olm = self.client.olm
         session = olm.outbound_group_sessions[room]
         content = {
             "algorithm": "m.megolm.v1.aes-sha2", "sender_key": olm.account.identity_keys["curve25519"],
-            "ciphertext": session.encrypt("[" * 20_000 + "]" * 20_000), "session_id": session.id,
+            "ciphertext": session.encrypt(text), "session_id": session.id,
             "device_id": self.client.device_id,
         }  # fmt: skip
         url = f"{self.client.homeserver}/_matrix/client/v3/rooms/{room}/send/m.room.encrypted/{time.monotonic_ns()}"

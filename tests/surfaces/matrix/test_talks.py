@@ -1,6 +1,7 @@
 """Conversations with the bot: confirmations, commands, restarts, gaps, and what reaches the service."""
 
 import asyncio
+import json
 import os
 import shutil
 import stat
@@ -220,11 +221,11 @@ def test_what_is_nested_too_deeply_costs_nobody_their_messages(server: Synapse, 
             other = await home.room(by=home.tom, encrypted=True)
             await home.mira.say(room, "one")
             await home.mira.hears(room, home.bot)
-        await home.mira.nested(room)
+        await home.mira.hides(room, "[" * 20_000 + "]" * 20_000)
         await home.tom.say(other, "two")
         async with home.running():
             heard = await home.tom.hears(other, home.bot)
-            await home.mira.nested(room)
+            await home.mira.hides(room, "[" * 20_000 + "]" * 20_000)
             await home.tom.say(other, "three")
             heard = await home.tom.hears(other, home.bot, 2)
         assert bodies(heard) == ["heard: two", "heard: three"]
@@ -244,6 +245,49 @@ def test_a_gap_is_read_back(server: Synapse, tmp_path: Path):
         async with home.running():
             heard = await home.mira.hears(room, home.bot, 2)
         assert bodies(heard) == ["heard: [mira] before the gap", "heard: [mira] after the gap"]
+
+    with_household(server, tmp_path, work)
+
+
+def test_a_gap_is_not_read_back_into_what_was_before_the_first_start(server: Synapse, tmp_path: Path):
+    async def work(home: Household):
+        async with home.running():
+            room = await home.room(home.tom)
+        shutil.rmtree(home.folder / "bot")
+        await home.mira.say(room, "Quorra: before the first start")
+        async with home.running():
+            pass
+        for number in range(60):
+            await home.tom.say(room, f"chatter {number}")
+        await home.mira.say(room, "Quorra: after it")
+        async with home.running():
+            heard = await home.mira.hears(room, home.bot)
+            await home.mira.say(room, "!quorra purpose")
+            heard = await home.mira.hears(room, home.bot, 2)
+        assert bodies(heard) == ["heard: [mira] after it", "No purpose is set."]
+
+    with_household(server, tmp_path, work)
+
+
+def test_only_messages_come_encrypted(server: Synapse, tmp_path: Path):
+    async def work(home: Household):
+        async with home.running():
+            room = await home.room(home.tom, encrypted=True)
+            await home.mira.say(room, "Quorra: one")
+            await home.mira.hears(room, home.bot)
+        asked = await home.tom.say(room, "Quorra: two")
+        gone = {"type": "m.room.redaction", "redacts": asked, "content": {"redacts": asked}}
+        await home.mira.hides(room, json.dumps(gone))
+        await home.mira.hides(room, json.dumps({**gone, "event_id": "$x", "content": 3}))
+        async with home.running():
+            await home.mira.hears(room, home.bot, 2)
+            for user in (home.tom.user, home.bot):
+                left = {"type": "m.room.member", "state_key": user, "content": {"membership": "leave"}}
+                await home.mira.hides(room, json.dumps(left))
+            await home.mira.say(room, "not for you")
+            await home.mira.say(room, "Quorra: three")
+            heard = await home.mira.hears(room, home.bot, 3)
+        assert bodies(heard) == ["heard: [mira] one", "heard: [Tom] two", "heard: [mira] three"]
 
     with_household(server, tmp_path, work)
 
