@@ -9,14 +9,12 @@ from litestar import Response, get, post
 from litestar.openapi import ResponseSpec
 from msgspec import Meta
 
-from quorra.state.inbox import UnknownItem
 from quorra.surfaces import fields
 from quorra.surfaces.http import errors
 from quorra.surfaces.http.caller import Asked, Ident, caller, now, owner
 
 if TYPE_CHECKING:
     from quorra.access.planned import Written
-    from quorra.access.proposals import Proposals
     from quorra.home import Home
 
 WHAT = "The inbox"
@@ -80,9 +78,8 @@ DOES = {
 def waiting(request: Asked) -> Items:
     """Lists the proposals that wait for a yes; for the owner."""
     owner(request, WHAT)
-    proposals = _proposals(request)
-    kept = [item for item in proposals.box.waiting() if item.kind in proposals.kinds]
-    return Items(msgspec.convert(kept, tuple[Item, ...], from_attributes=True))
+    home: Home = request.app.state.home
+    return Items(msgspec.convert(home.proposals.waiting(), tuple[Item, ...], from_attributes=True))
 
 
 @get("/inbox/{ident:str}", sync_to_thread=True, responses={200: SHOWN, **errors.documented(*errors.ALL, 404)})
@@ -90,7 +87,7 @@ def show(request: Asked, ident: Ident) -> dict[str, Any]:
     """Shows one proposal as it would be done now: what moves where, and the changed lines; for the owner."""
     home: Home = request.app.state.home
     owner(request, WHAT)
-    shown = _known(request, ident).show(ident)
+    shown = home.proposals.show(ident)
     diff = home.ledger.difference(shown.rendering) if shown.rendering else ""
     return {"item": fields.shown(shown, diff, home.settings.public)}
 
@@ -98,34 +95,22 @@ def show(request: Asked, ident: Ident) -> dict[str, Any]:
 @post("/inbox/{ident:str}/approve", status_code=200, sync_to_thread=True, responses=DOES)
 def approve(request: Asked, ident: Ident, data: Yes) -> Response[dict[str, Any]]:
     """Does what was proposed, if it still is what was seen."""
-    who, proposals = caller(request).id, _known(request, ident)
-    return _done(request, "approve", ident, lambda: proposals.approve(ident, who, now()))
+    home: Home = request.app.state.home
+    return _done(request, "approve", ident, lambda: home.proposals.approve(ident, caller(request).id, now()))
 
 
 @post("/inbox/{ident:str}/decline", status_code=200, sync_to_thread=True, responses=DOES)
 def decline(request: Asked, ident: Ident, data: Reason) -> Response[dict[str, Any]]:
     """Closes a proposal without doing it; for the owner."""
     owner(request, WHAT)
-    proposals = _known(request, ident)
-    return _done(request, "decline", ident, lambda: proposals.decline(ident, data.reason, now()))
-
-
-def _proposals(request: Asked) -> "Proposals":
     home: Home = request.app.state.home
-    return home.proposals
-
-
-def _known(request: Asked, ident: str) -> "Proposals":
-    """Gives the proposals if one of them has this id; what waits for its own person's yes is none of them."""
-    proposals = _proposals(request)
-    if proposals.box.get(ident).kind not in proposals.kinds:
-        raise UnknownItem(ident)
-    return proposals
+    return _done(request, "decline", ident, lambda: home.proposals.decline(ident, data.reason, now()))
 
 
 def _done(request: Asked, action: str, ident: str, do: "Callable[[], Written]") -> Response[dict[str, Any]]:
     """Does it and tells what became of it; it is in the audit before it happens, and after."""
     home: Home = request.app.state.home
+    home.proposals.get(ident)  # what is not there is not even tried
     record = partial(home.audit.record, principal=caller(request).id, tool="review", tier=2, target=ident)
     record(now(), action=action)
     good = False
