@@ -30,8 +30,9 @@ class Resolved(QuorraError):
     code = "decided"
 
     def __init__(self, state: str) -> None:
-        said = {"approved": "being done", "draft_ready": "expired"}.get(state, state)
-        super().__init__(f"This is {said} already; nothing was done now.", "Ask for it again if it is still wanted.")
+        said = {"approved": "is being done", "draft_ready": "has expired", "failed": "was tried and did not succeed"}
+        told = said.get(state, f"is {state} already")
+        super().__init__(f"This {told}; nothing was done now.", "Ask for it again if it is still wanted.")
 
 
 class Changed(QuorraError):
@@ -101,11 +102,14 @@ class Confirmations:
     def approve(
         self, ident: str, principal: str, now: datetime, *, session: str | None = None, digest: str | None = None
     ) -> Item:
-        """Takes a yes, once; raises NoConfirmation, Resolved, and Changed where ``digest`` is of something else."""
+        """Takes a yes, once; raises NoConfirmation, Resolved, and Changed where ``digest`` is of something else.
+
+        What was edited needs its digest: whoever was shown it before must not say yes to something else.
+        """
         item = self.get(ident, principal, session)
         if item.state != "draft_ready" or _over(item, now):
             raise Resolved(item.state)
-        if digest not in (None, item.digest):
+        if digest not in (None, item.digest) or (digest is None and wish(item).edited):
             raise Changed
         self._move(item, "approved", now)
         return self._box.get(ident)
@@ -132,6 +136,10 @@ class Confirmations:
         """Ends what has waited too long, and gives it."""
         late = [item for item in self._box.waiting(KIND) if _over(item, now)]
         return tuple(item for item in late if self._box.move(item.id, "draft_ready", "expired", now))
+
+    def every(self) -> tuple[Item, ...]:
+        """Gives whatever waits, whosever it is."""
+        return self._box.waiting(KIND)
 
     def begun(self) -> tuple[Item, ...]:
         """Gives what was approved and is not settled."""

@@ -79,6 +79,12 @@ class Audit:
         rows = self._ask(f"SELECT {_COLUMNS} FROM audit WHERE n > ? ORDER BY n LIMIT ?", after, limit)
         return tuple(_act(row) for row in rows)
 
+    def unfinished(self, run: str) -> tuple[str, ...]:
+        """Names the tools that a run called last without a word of how that ended."""
+        sql = "SELECT tool, action FROM audit WHERE run = ? AND action IN ('call', 'done', 'failed') ORDER BY n"
+        last = {row["tool"]: row["action"] for row in self._ask(sql, run)}
+        return tuple(tool for tool, action in last.items() if action == "call")
+
     def verify(self) -> list[str]:
         """Says in sentences what is wrong with the rows, the file, or the two together."""
         with self._database.transaction():

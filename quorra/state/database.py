@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic, sleep
 
 from quorra.errors import QuorraError
 
@@ -157,13 +158,26 @@ def open(path: Path, steps: Sequence[Migration] | None = None) -> Database:
         try:
             connection.row_factory = sqlite3.Row
             connection.create_function("holds", 2, _holds, deterministic=True)
-            for pragma in PRAGMAS:
-                connection.execute(f"PRAGMA {pragma}")
+            _set_up(connection)
             _migrate(connection, path, migrations() if steps is None else steps)
         except sqlite3.DatabaseError as error:
             raise trouble(error, str(path)) from error
         broken.pop_all()
     return Database(connection, path)
+
+
+def _set_up(connection: sqlite3.Connection) -> None:
+    """Sets the pragmas; where another process mends or changes the log just then, SQLite itself waits for nobody."""
+    end = monotonic() + PATIENCE / 1000
+    while True:
+        try:
+            for pragma in PRAGMAS:
+                connection.execute(f"PRAGMA {pragma}")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or monotonic() > end:
+                raise
+            sleep(0.02)
 
 
 def copy(source: Path, target: Path) -> None:

@@ -1,9 +1,13 @@
 """Runs: one a turn, with a state that is moved conditionally and a trace of events that hold no text."""
 
+import fcntl
 import json
+import os
 import secrets
 import sqlite3
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -24,6 +28,15 @@ class UnknownRun(QuorraError):
 
     def __init__(self, ident: str) -> None:
         super().__init__(f"There is no run {ident!r}.", "A reply names its run; traces are kept for a while only.")
+
+
+class Held(QuorraError):
+    """Another process, or another thread of this one, is at work on the run."""
+
+    code = "answering"
+
+    def __init__(self) -> None:
+        super().__init__("This message is being answered just now.", "Send it again in a moment.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +71,10 @@ class Runs:
     def __init__(self, database: Database) -> None:
         self._named = database.named
         self._ask = database.ask
+        self._file = database.path.with_name("runs.lock")
+        self._lock: int | None = None
+        self._held: set[str] = set()
+        self._guard = threading.Lock()
 
     def begin(self, session: str, principal: str, question: int, backend: str, strategy: str, now: datetime) -> Run:
         """Begins a run in a principal's own session; raises UnknownRun where the session is not theirs or gone."""
@@ -76,6 +93,33 @@ class Runs:
         sql = "UPDATE runs SET state = ?, ended = ? WHERE id = ? AND state = ? RETURNING id"
         return bool(self._ask(sql, after, ended, ident, before))
 
+    def end(self, ident: str, state: State, now: datetime) -> None:
+        """Moves a run on, whatever it was before, unless it is done."""
+        ended = "" if state in _OPEN else now.isoformat()
+        self._ask("UPDATE runs SET state = ?, ended = ? WHERE id = ? AND state <> 'done'", state, ended, ident)
+
+    @contextmanager
+    def hold(self, ident: str) -> Iterator[None]:
+        """Holds a run while this thread is at work on it, until the process dies at most; raises Held."""
+        with self._guard:
+            if ident in self._held or not self._locked(ident):
+                raise Held
+            self._held.add(ident)
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._held.discard(ident)
+                self._unlock(ident)
+
+    def free(self, ident: str) -> bool:
+        """Tells whether nobody is at work on a run."""
+        with self._guard:
+            if ident in self._held or not self._locked(ident):
+                return False
+            self._unlock(ident)
+            return True
+
     def get(self, ident: str, principal: str) -> Run:
         """Gives a principal's run; raises UnknownRun for another's too."""
         for row in self._ask(f"SELECT {_COLUMNS} FROM runs WHERE id = ? AND principal = ?", ident, principal):
@@ -86,9 +130,9 @@ class Runs:
         """Gives a session's runs, the oldest first."""
         return self._runs("session = ?", session)
 
-    def open(self) -> tuple[Run, ...]:
-        """Gives the runs that say they are running, the oldest first."""
-        return self._runs("state = ?", "running")
+    def open(self, state: State = "running") -> tuple[Run, ...]:
+        """Gives the runs that say they are running, or wait, the oldest first."""
+        return self._runs("state = ?", state)
 
     def note(self, run: str, kind: Kind, data: Mapping[str, Any], now: datetime) -> None:
         """Adds an event to a run's trace; raises UnknownRun.
@@ -108,9 +152,25 @@ class Runs:
         return tuple(_event(row) for row in self._ask("SELECT * FROM events WHERE run = ? ORDER BY n", run))
 
     def purge(self, before: datetime) -> int:
-        """Removes the runs that had ended by then, with their traces, and says how many."""
-        sql = "DELETE FROM runs WHERE ended <> '' AND julianday(ended) < julianday(?) RETURNING id"
+        """Removes the traces of the runs that had ended by then, and says how many events that were."""
+        over = "SELECT id FROM runs WHERE ended <> '' AND julianday(ended) < julianday(?)"
+        sql = f"DELETE FROM events WHERE run IN ({over}) RETURNING n"
         return len(self._ask(sql, before.isoformat()))
+
+    def _locked(self, ident: str) -> bool:
+        """Takes the kernel's lock of a run; one byte of a file stands for it."""
+        if self._lock is None:
+            # A process loses its locks of a file as soon as it closes it once, so it stays open.
+            self._lock = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(ident))
+        except BlockingIOError:
+            return False
+        return True
+
+    def _unlock(self, ident: str) -> None:
+        assert self._lock is not None
+        fcntl.lockf(self._lock, fcntl.LOCK_UN, 1, _place(ident))
 
     def _runs(self, where: str, value: str) -> tuple[Run, ...]:
         return tuple(
@@ -123,6 +183,10 @@ class Runs:
         if isinstance(value, (list, tuple)):
             return [self._bare(part) for part in value]
         return self._named(value) if isinstance(value, str) else value
+
+
+def _place(ident: str) -> int:
+    return int(ident, 16) >> 2
 
 
 def _event(row: sqlite3.Row) -> Event:

@@ -183,10 +183,13 @@ class Sessions:
         sql = f"SELECT {_COLUMNS} FROM entries WHERE session = ? AND ref = ? AND ref <> ''"
         return next((_entry(row) for row in self._ask(sql, ident, ref)), None)
 
-    def of_ref(self, principal: str, ref: str) -> str | None:
-        """Gives the session in which a principal's client sent this message of its own id."""
-        sql = "SELECT id FROM sessions JOIN entries ON session = id WHERE principal = ? AND ref = ? AND ref <> ''"
-        return next((row["id"] for row in self._ask(sql, principal, ref)), None)
+    def begun_by(self, principal: str, ref: str, text: str) -> str | None:
+        """Gives the session that a principal's client began with this very message under its own id."""
+        sql = (
+            "SELECT id FROM sessions JOIN entries ON session = id"
+            " WHERE principal = ? AND ref = ? AND text = ? AND seq = 0 ORDER BY sessions.rowid DESC"
+        )
+        return next((row["id"] for row in self._ask(sql, principal, ref, text)), None)
 
     def search(self, principal: str, words: str, limit: int = 20) -> tuple[Entry, ...]:
         """Gives what a principal and the assistant said with every one of the words in it, the newest first."""

@@ -94,7 +94,7 @@ class Caller:
         if isinstance(now, Ran):
             self._record(tool, "failed", "", ok=False)
             return now
-        return self._run(tool, given) if now.digest == wish.digest else now
+        return self._run(tool, given) if now.digest == wish.digest else replace(now, edited=wish.edited)
 
     def edited(self, wish: Wish, arguments: Mapping[str, Any]) -> Wish:
         """Gives a wish with other arguments; raises Unreadable, and Unfit where they could not be carried out."""

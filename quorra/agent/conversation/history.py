@@ -20,7 +20,9 @@ INTERRUPTED = "[interrupted]"
 CUT_SHORT = "It was cut short: it may or may not have been done. Look before doing it again."
 _DAYS = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
 _MARKER = re.compile(
-    rf"\[(?=\s*(?:note:|cut:|interrupted|\d+\s+(?:hour|day)s?\s+passed|next\s+day|(?:{_DAYS}),))", re.I
+    r"\[(?=\s*(?:note:|cut:|interrupted|waits\s+for|what\s+waited|next\s+day|\d+\s+(?:hour|day)s?\s+passed"
+    rf"|(?:{_DAYS}),))",
+    re.IGNORECASE,
 )
 _CONTROL = re.compile(r"<(?=\|[^|<>\s]{1,40}\|>)")
 _BRACKETS = str.maketrans("[]", "()")
@@ -36,16 +38,17 @@ class _Turn:
     gap: str | None
     notes: list[str] = field(default_factory=list)
     replies: list[str] = field(default_factory=list)
+    waited: str = ""
 
     def messages(self, first: bool, room: int) -> tuple[Message, Message]:
         """Gives the turn as two messages; the first of all carries the date."""
-        reply = _cut("\n\n".join(self.replies), room // 3) or INTERRUPTED
+        reply = _cut("\n\n".join(self.replies), room // 3) or self.waited or INTERRUPTED
         return Message("user", self.asked(first, room)), Message("assistant", reply)
 
     def asked(self, first: bool, room: int) -> str:
         """Gives what was said, behind its marker and before the notes, of which the newest are kept."""
-        notes: list[str] = []
-        for note in reversed(self.notes):
+        notes = [_shorter(note, max(room // 8, _ARGUMENTS)) for note in self.notes[-1:]]
+        for note in reversed(self.notes[:-1]):
             if sum(map(len, notes)) + len(note) > room // 8:
                 notes.append(f"[note: {len(self.notes) - len(notes)} earlier tool calls]")
                 break
@@ -111,7 +114,7 @@ def _turns(entries: Iterable[Entry]) -> list[_Turn]:
     """Gathers entries into turns; what a person answered to a question of Quorra's is none of its own."""
     turns: list[_Turn] = []
     calls: dict[tuple[str, str], tuple[_Turn, int, Entry]] = {}
-    runs: set[str] = set()
+    began: dict[str, _Turn] = {}
     last: datetime | None = None
     passed: str | None = None
     for entry in entries:
@@ -119,14 +122,18 @@ def _turns(entries: Iterable[Entry]) -> list[_Turn]:
             at = datetime.fromisoformat(entry.at)
             passed = (gap(last, at) if last else None) or passed
             last = at
-        if entry.kind == "user" and not (entry.run and entry.run in runs):
+        if entry.kind == "user" and not (entry.run and entry.run in began):
             turns.append(_Turn(entry.seq, at, _own(entry.text), passed))
-            runs.add(entry.run)
+            began[entry.run] = turns[-1]
             passed = None
         elif not turns:
             continue
         elif entry.kind == "assistant":
             turns[-1].replies.append(_own(entry.text) + (f" {INTERRUPTED}" if entry.mark else ""))
+        elif entry.kind == "approval_request":
+            began.get(entry.run, turns[-1]).waited = "[waits for the person's yes]"
+        elif entry.kind == "approval_resolved":
+            began.get(entry.run, turns[-1]).waited = f"[what waited for a yes is {entry.data['state']}]"
         elif entry.kind == "tool_call":
             calls[entry.run, entry.call] = turns[-1], len(turns[-1].notes), entry
             turns[-1].notes.append(_note(entry, "has no result: it waits for a yes, or was cut short"))
@@ -151,6 +158,11 @@ def _flat(text: str, most: int) -> str:
 def _own(text: str) -> str:
     """Takes from a text's markers and control words what they would be read as."""
     return _CONTROL.sub(r"<\\", _MARKER.sub(r"\\[", text))
+
+
+def _shorter(note: str, most: int) -> str:
+    """Gives a note's beginning, its bracket closed."""
+    return note if len(note) <= most else f"{note[: most - 2]}…]"
 
 
 def _cut(text: str, most: int) -> str:

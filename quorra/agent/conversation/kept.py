@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from time import perf_counter
 from typing import Any
 
 from quorra.access.confirmations import Confirmations, Wish
 from quorra.agent.conversation.calls import Ran
-from quorra.agent.conversation.reply import Reply, Said
+from quorra.agent.conversation.reply import Pending, Reply, Said, pending
+from quorra.index.found import Hit
 from quorra.inference.protocol import Call
 from quorra.state import runs, sessions
 from quorra.state.audit import Audit
@@ -16,8 +18,6 @@ from quorra.state.inbox import Item
 from quorra.state.outbox import Outbox
 from quorra.state.runs import Runs
 from quorra.state.sessions import Entry, Mark, Session, Sessions
-
-ANY: tuple[runs.State, ...] = ("running", "paused", "failed", "cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,30 @@ class Stores:
 
 @dataclass(slots=True)
 class Kept:
-    """The memory of one run; what belongs together is written together."""
+    """The memory of one run; what belongs together is written together.
+
+    ``said`` are the words that have gone out, ``entered`` tells that the mode's entry context was given.
+    """
 
     stores: Stores
     session: Session
     run: str
     surface: str
-    now: datetime
+    begun: datetime
+    said: list[str] = field(default_factory=list)
+    entered: bool = False
+    _start: float = field(default_factory=perf_counter)
     _events: list[tuple[runs.Kind, dict[str, Any]]] = field(default_factory=list)
+
+    @property
+    def now(self) -> datetime:
+        """Gives the moment, as the surface's clock shows it."""
+        return self.begun + timedelta(seconds=perf_counter() - self._start)
+
+    @property
+    def text(self) -> str:
+        """Gives what has been said so far."""
+        return "\n\n".join(self.said)
 
     def trace(self, kind: runs.Kind, **data: Any) -> None:
         """Adds an event to the trace; it is written with the next entry."""
@@ -68,7 +84,8 @@ class Kept:
             changed=list(ran.changed or ()), commit=result.commit, proposal=result.proposal,
         )  # fmt: skip
         with self.stores.database.transaction():
-            self._append("tool_result", result.text, call=call, data={"name": ran.tool, "ok": result.ok})
+            data = {"name": ran.tool, "ok": result.ok, "hits": [_place(hit) for hit in result.hits]}
+            self._append("tool_result", result.text, call=call, data=data)
             if ran.tier == 1 and result.ok and not ran.again:
                 told.append(_notice(ran))
                 self.stores.outbox.put(
@@ -77,26 +94,24 @@ class Kept:
             self._flush()
         return told
 
-    def asked(self, wish: Wish, confirmations: Confirmations) -> Item:
-        """Puts a wish into the inbox, and that it was asked into the audit."""
+    def heard(self, said: Said) -> None:
+        """Keeps what a person said."""
+        self._append("user", said.message, ref=said.message_id)
+
+    def ask(self, wish: Wish, confirmations: Confirmations) -> Pending:
+        """Puts a wish before the person, in the inbox and in the session; the run waits."""
         with self.stores.database.transaction():
             item = confirmations.ask(
                 wish, session=self.session.id, run=self.run, principal=self.session.principal,
                 surface=self.surface, now=self.now,
             )  # fmt: skip
+            shown = pending(item)
+            self.said.append(shown.question)
+            self.trace("approval", id=item.id, state="asked", tool=item.tool, digest=item.digest)
+            self._request(self.text, item)
             self.audit("ask", item)
-        return item
-
-    def heard(self, said: Said) -> None:
-        """Keeps what a person said."""
-        self._append("user", said.message, ref=said.message_id)
-
-    def pause(self, text: str, item: Item) -> None:
-        """Keeps what was put before the person; the run waits."""
-        self.trace("approval", id=item.id, state="asked", tool=item.tool, digest=item.digest)
-        with self.stores.database.transaction():
-            self._request(text, item)
             self._end("paused")
+        return shown
 
     def shown(self, text: str, item: Item, action: str) -> None:
         """Keeps that what waits was put before the person once more, or with other arguments."""
@@ -131,12 +146,12 @@ class Kept:
             self.trace("reply", seq=entry.seq, outcome=reply.outcome, ms=timings)
             self._end("done")
 
-    def broken(self, text: str, mark: Mark, state: runs.State) -> None:
+    def broken(self, mark: Mark, state: runs.State) -> None:
         """Keeps what had been said of a reply that broke off."""
         self.trace("interrupted", state=state)
         with self.stores.database.transaction():
-            if text:
-                self._append("assistant", text, mark=mark)
+            if self.text.strip():
+                self._append("assistant", self.text, mark=mark)
             self._end(state)
 
     def audit(self, action: str, item: Item) -> None:
@@ -154,9 +169,9 @@ class Kept:
 
     def _end(self, state: runs.State) -> None:
         self._flush()
-        for before in ANY:
-            if before != state and self.stores.runs.move(self.run, before, state, self.now):
-                return
+        if self.entered and state in ("done", "paused"):
+            self.stores.sessions.entered(self.session.id)
+        self.stores.runs.end(self.run, state, self.now)
 
     def _flush(self) -> None:
         events, self._events = self._events, []
@@ -168,8 +183,14 @@ def _notice(ran: Ran) -> str:
     """Says in one sentence what was done at tier 1."""
     what = ", ".join(ran.result.targets) or "nothing named"
     if ran.result.proposal:
-        return f"{ran.tool}: proposal {ran.result.proposal} waits in the inbox ({what})."
-    return f"{ran.tool}: {what}" + (f" (commit {ran.result.commit[:10]})." if ran.result.commit else ".")
+        return f"Proposal {ran.result.proposal} waits in the inbox: {what}."
+    return f"Done with {ran.tool}: {what}" + (f" (commit {ran.result.commit[:10]})." if ran.result.commit else ".")
+
+
+def _place(hit: Hit) -> dict[str, Any]:
+    """Tells where a hit stands; its text can be had again from there."""
+    told = {"path": hit.path, "lines": list(hit.lines), "blob": hit.blob, "commit": hit.commit}
+    return {**told, "heading": hit.heading, "title": hit.title, "date": hit.date}
 
 
 def _bare(citation: dict[str, Any]) -> dict[str, Any]:

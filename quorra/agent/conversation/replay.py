@@ -1,14 +1,17 @@
 """A run read back from its entries: its reply if it has one, else how far it has come."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from quorra.agent.asking.answer import Citation
 from quorra.agent.conversation.reply import Claim, Reply, pending
 from quorra.agent.tools.tool import Result
+from quorra.index.found import Hit, Ranks
 from quorra.inference.protocol import Call
 from quorra.state.inbox import Item
 from quorra.state.runs import Run
 from quorra.state.sessions import Entry, Session
+from quorra.vault.texts import Texts
 
 
 def reply(session: Session, run: Run, entries: Sequence[Entry], waits: Item | None) -> Reply | None:
@@ -63,6 +66,31 @@ def answered(entries: Sequence[Entry]) -> list[tuple[Call, Result]]:
         for call in calls(entries)
         if call.id in answers
     ]
+
+
+def hits(entries: Sequence[Entry], texts: Texts) -> list[Hit]:
+    """Gives the passages that a run had found before, as far as their texts can be had still."""
+    found = []
+    for place in (place for entry in entries if entry.kind == "tool_result" for place in entry.data.get("hits", ())):
+        text = _text(place, texts)
+        if text is not None:
+            lines = (place["lines"][0], place["lines"][1])
+            found.append(Hit(**{**place, "lines": lines}, text=text, score=0.0, ranks=Ranks(None, None)))
+    return found
+
+
+def _text(place: Mapping[str, Any], texts: Texts) -> str | None:
+    """Reads the lines of a hit from the commit it stands in, or from disk if it stands there still."""
+    raw = None
+    if place["commit"]:
+        raw = texts.ledger.at(place["commit"], texts.settings.inside(place["path"]))
+    else:
+        held = texts.held(place["path"])
+        raw = held[1] if held and held[0] == place["blob"] else None
+    if raw is None:
+        return None
+    first, last = place["lines"]
+    return "\n".join(raw.decode("utf-8", "replace").splitlines()[first - 1 : last])
 
 
 def behind(entries: Sequence[Entry], call: str) -> list[Call]:

@@ -1,6 +1,7 @@
 """Takes a run on from what is kept of it: its prompt, its past, its own messages, and a turn of the loop over them."""
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
@@ -90,10 +91,32 @@ class Runner:
     ) -> Reply:
         """Takes a run on from its entries, with what was answered to what it waited for."""
         kept = Kept(self.stores, session, run, speaker.surface, speaker.now)
-        record = self.inspector.begin(session.principal, session.id, run, speaker.now)
-        if self.strategy() == "look-up":
-            return self._looked(entries[0].text[:LOOKED_UP], kept, record, speaker)
-        caller = self.caller(session, speaker.principal, run, speaker.surface, speaker.now)
+        with self.stores.runs.hold(run), ExitStack() as broken:
+            record = self.inspector.begin(session.principal, session.id, run, speaker.now)
+            broken.callback(self._fell, kept, record, speaker, resolved)
+            if self.strategy() == "look-up" and resolved is None:
+                reply = self._looked(entries[0].text, kept, record, speaker)
+            else:
+                reply = self._talked(entries, kept, record, speaker, resolved)
+            broken.pop_all()
+        return reply
+
+    def _fell(self, kept: Kept, record: Record, speaker: Speaker, resolved: Resolution | None) -> None:
+        """Keeps what had been said when a run fell; what fell it is told by whoever catches it."""
+        gone = speaker.cancelled()
+        record.end("cancelled" if gone else "failed")
+        if resolved is not None:
+            self.confirmations.settle(resolved.item, done=False, result="broke off", now=kept.now)
+        if gone:
+            kept.broken("interrupted", "cancelled")
+        else:
+            kept.broken("failed", "failed")
+
+    def _talked(
+        self, entries: Sequence[Entry], kept: Kept, record: Record, speaker: Speaker, resolved: Resolution | None
+    ) -> Reply:
+        """Lets the loop go on from where the entries end."""
+        caller = self.caller(kept.session, speaker.principal, kept.run, speaker.surface, speaker.now)
         for call, result in replay.answered(entries):
             caller.remember(call, result)
         waited = wish(resolved.item) if resolved else None
@@ -102,7 +125,8 @@ class Runner:
         turn = Turn(
             self.model(), caller, kept, self.confirmations, record, entries[0].text[:LOOKED_UP],
             self._messages(entries, caller.reach, kept, unanswered), self.max_tokens, speaker.emit, speaker.cancelled,
-            step=replay.steps(entries),
+            able=self.strategy() == "tools", step=replay.steps(entries),
+            hits={(hit.blob, hit.lines): hit for hit in replay.hits(entries, self.rooms.library.texts)},
         )  # fmt: skip
         if resolved is None or waited is None:
             return turn.run()
@@ -121,8 +145,7 @@ class Runner:
         """Gives the prompt, what was said before the run, and the run itself as far as it has come."""
         session = kept.session
         system = assembly.assemble(self.prompts, session, self.modes, reach)
-        if system.entered:
-            self.stores.sessions.entered(session.id)
+        kept.entered = system.entered
         told = [{"name": one.name, "blob": one.blob, "commit": one.commit} for one in system.prompts]
         tools = fingerprint(self.registry.for_scope(session.scope, AuthenticatedPrincipal(session.principal)))
         kept.trace("prompt", prompts=told, tools=tools, scope=session.scope, mode=session.mode)
@@ -133,20 +156,32 @@ class Runner:
 
     def _looked(self, asked: str, kept: Kept, record: Record, speaker: Speaker) -> Reply:
         """Answers by looking up."""
+
+        def emit(event: Event) -> None:
+            if event.kind == "token":
+                kept.said[:] = [kept.text + event.text]
+            speaker.emit(event)
+
         window = self.window(speaker.principal.id)
-        answer = self.look(asked, window=window, emit=speaker.emit, cancelled=speaker.cancelled)
+        told = [self.prompts.read(name) for name in ("ask/rules", "ask/question")]
+        kept.trace("prompt", prompts=[{"name": one.name, "blob": one.blob, "commit": one.commit} for one in told])
+        answer = self.look(asked[:LOOKED_UP], window=window, emit=emit, cancelled=speaker.cancelled)
+        cut = f"Only the first {LOOKED_UP} characters were looked up." if len(asked) > LOOKED_UP else ""
         reply = Reply(
             answer.outcome, answer.answer, answer.citations, answer.model, kept.session.id, kept.run,
-            dict(answer.timings), answer.near,
+            dict(answer.timings), answer.near, notices=(cut,) if cut else (),
         )  # fmt: skip
         record.reply(answer.answer)
         if speaker.cancelled():
-            kept.broken("", "interrupted", "cancelled")
+            kept.broken("interrupted", "cancelled")
             record.end("cancelled")
             return replace(reply, interrupted=True)
         if answer.outcome == "model_away":
-            kept.broken("", "failed", "failed")
-        else:
-            kept.reply(reply)
-        record.end("failed" if answer.outcome == "model_away" else "done")
+            kept.broken("failed", "failed")
+            record.end("failed")
+            return reply
+        found = [{"blob": one.blob, "commit": one.commit, "lines": list(one.lines)} for one in answer.citations]
+        kept.trace("retrieval", passages=found)
+        kept.reply(reply)
+        record.end("done")
         return reply

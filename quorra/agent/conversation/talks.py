@@ -1,7 +1,7 @@
 """The conversations of a home: what a person says becomes a run of its session, or the answer to what one waits for."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,10 +17,8 @@ from quorra.agent.conversation.runner import Resolution, Runner, Speaker
 from quorra.agent.tools.tool import Unreadable
 from quorra.errors import QuorraError
 from quorra.state.inbox import Item
-from quorra.state.sessions import Entry, Session
-
-RECENT = 160
-"""Entries of a session that are looked at for its history."""
+from quorra.state.runs import Held, Run
+from quorra.state.sessions import Entry, Repeated, Session
 
 
 class Nothing(QuorraError):
@@ -30,15 +28,6 @@ class Nothing(QuorraError):
 
     def __init__(self) -> None:
         super().__init__("There is nothing to answer: the message is empty.", "Say something, or name what to confirm.")
-
-
-class Answering(QuorraError):
-    """Another process answers this message just now."""
-
-    code = "answering"
-
-    def __init__(self) -> None:
-        super().__init__("This message is being answered just now.", "Send it again in a moment.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +50,7 @@ class Talks:
     ) -> Reply:
         """Answers what a person says.
 
-        Raises UnknownSession, ScopeFixed, UnknownScope, UnknownOrigin, Nothing, Answering, GenerationFailed, and
+        Raises UnknownSession, ScopeFixed, UnknownScope, UnknownOrigin, Nothing, Held, GenerationFailed, and
         for a confirmation NoConfirmation, Resolved or Changed.
         """
         speaker = Speaker(principal, surface, now, emit, cancelled)
@@ -71,15 +60,15 @@ class Talks:
         before = self.stores.sessions.by_ref(session.id, said.message_id) if said.message_id else None
         if before:
             return self._again(before, session, speaker)
-        if said.confirmation_id is not None:
-            item = self.confirmations.approve(
-                said.confirmation_id, principal.id, now, session=session.id, digest=said.digest
-            )
-            return self._resolved(item, "approved", said, session, speaker)
         answer = yes.answer(said.message)
+        if said.confirmation_id is not None:
+            return self._resolved(said.confirmation_id, answer != "no", said, session, speaker)
         waiting = self.confirmations.open(principal.id, now, session.id) if answer else ()
-        if answer and waiting:
-            return self._naturally(answer == "yes", waiting[-1], said, session, speaker)
+        if waiting and not self._last(waiting[-1], session):
+            return self._shown_again(waiting[-1], said, session, speaker)
+        if waiting:
+            said = replace(said, digest=waiting[-1].digest)
+            return self._resolved(waiting[-1].id, answer == "yes", said, session, speaker)
         return self._asked(said, session, speaker)
 
     def waiting(self, principal: AuthenticatedPrincipal, now: datetime) -> tuple[Pending, ...]:
@@ -112,33 +101,47 @@ class Talks:
 
     def cancel(self, ident: str, principal: AuthenticatedPrincipal, *, surface: str, now: datetime) -> None:
         """Withdraws what waits; its run is cancelled. Raises NoConfirmation and Resolved."""
-        item = self.confirmations.close(ident, principal.id, "cancelled", now)
-        self._over(item, "cancelled", surface, now)
+        with self.stores.database.transaction():
+            item = self.confirmations.close(ident, principal.id, "cancelled", now)
+            self._over(item, "cancelled", surface, now)
 
     def expire(self, now: datetime) -> int:
         """Ends what has waited too long; gives how many."""
-        late = self.confirmations.expire(now)
-        for item in late:
-            self._over(item, "expired", item.surface, now)
+        with self.stores.database.transaction():
+            late = self.confirmations.expire(now)
+            for item in late:
+                self._over(item, "expired", item.surface, now)
         return len(late)
 
     def recover(self, now: datetime) -> int:
         """Marks the runs that a process left behind when it died; they can be taken up from what they have kept."""
-        for item in self.confirmations.begun():
-            session = self.stores.sessions.get(item.session, item.principal)
-            with self.stores.database.transaction():
-                self.confirmations.settle(item, done=False, result="cut short", now=now)
-                Kept(self.stores, session, item.run, item.surface, now).audit("failed", item)
-        cut = self.stores.runs.open()
-        for run in cut:
-            with self.stores.database.transaction():
-                self.stores.runs.note(run.id, "interrupted", {"state": "failed"}, now)
-                self.stores.runs.move(run.id, "running", "failed", now)
+        runs = self.stores.runs
+        self.expire(now)
+        with self.stores.database.transaction():
+            for item in self.confirmations.begun():
+                if runs.free(item.run):
+                    self.confirmations.settle(item, done=False, result="cut short", now=now)
+                    self._kept(item, item.surface, now).audit("interrupted", item)
+            waited = {item.run for item in self.confirmations.every()}
+            left = [run for run in runs.open("paused") if run.id not in waited]
+            cut = [run for run in (*runs.open(), *left) if runs.free(run.id)]
+            for run in cut:
+                self._cut(run, now)
         return len(cut)
 
+    def _cut(self, run: Run, now: datetime) -> None:
+        """Marks a run as failed, and tells its person of what may have been done before it could be told."""
+        self.stores.runs.note(run.id, "interrupted", {"state": "failed"}, now)
+        self.stores.runs.end(run.id, "failed", now)
+        for tool in self.stores.audit.unfinished(run.id):
+            subject = f"{tool} was cut short: see whether it was done."
+            self.stores.outbox.put(run.principal, "cut", subject, now, session=run.session, run=run.id)
+
+    def _kept(self, item: Item, surface: str, now: datetime) -> Kept:
+        return Kept(self.stores, self.stores.sessions.get(item.session, item.principal), item.run, surface, now)
+
     def _over(self, item: Item, state: str, surface: str, now: datetime) -> None:
-        session = self.stores.sessions.get(item.session, item.principal)
-        Kept(self.stores, session, item.run, surface, now).resolved(item, state)
+        self._kept(item, surface, now).resolved(item, state)
         self.stores.runs.move(item.run, "paused", "cancelled", now)
 
     def _session(self, said: Said, speaker: Speaker) -> Session:
@@ -149,7 +152,7 @@ class Talks:
         if ident is None and said.confirmation_id is not None:
             ident = self.confirmations.get(said.confirmation_id, owner).session
         if ident is None and said.message_id:
-            ident = sessions.of_ref(owner, said.message_id)
+            ident = sessions.begun_by(owner, said.message_id, said.message)
         if ident is None:
             session = sessions.begin(owner, scopes.origin(said.origin), speaker.now)
             sessions.set_title(session.id, title(said.message))
@@ -165,27 +168,21 @@ class Talks:
         """Gives the reply to a message that came before, or takes its run up where it was cut short."""
         self.expire(speaker.now)
         run = self.stores.runs.get(entry.run, session.principal)
-        if run.state == "running":
-            raise Answering
+        if not self.stores.runs.free(run.id):
+            raise Held
         entries = self.stores.sessions.of_run(run.id)
         waits = [item for item in self.confirmations.open(session.principal, speaker.now) if item.run == run.id]
         there = replay.reply(session, run, entries, waits[-1] if waits else None)
         if there:
             speaker.emit(Event("token", there.answer))
             return there
-        self.stores.runs.move(run.id, run.state, "running", speaker.now)
+        self.stores.runs.end(run.id, "running", speaker.now)
         return self.runner.run(session, run.id, entries, speaker)
 
-    def _naturally(self, agreed: bool, item: Item, said: Said, session: Session, speaker: Speaker) -> Reply:
-        """Takes a plain yes or no as the answer to what was asked last; where more was said since, asks again."""
+    def _last(self, item: Item, session: Session) -> bool:
+        """Tells whether nothing was said in a session since this was asked."""
         last = self.stores.sessions.last(session.id)
-        if last is None or last.kind != "approval_request" or last.data.get("id") != item.id:
-            return self._shown_again(item, said, session, speaker)
-        if agreed:
-            item = self.confirmations.approve(item.id, item.principal, speaker.now, session=session.id)
-        else:
-            item = self.confirmations.close(item.id, item.principal, "declined", speaker.now, session.id)
-        return self._resolved(item, "approved" if agreed else "declined", said, session, speaker)
+        return last is not None and last.kind == "approval_request" and last.data.get("id") == item.id
 
     def _shown_again(self, item: Item, said: Said, session: Session, speaker: Speaker) -> Reply:
         """Puts what waits before the person once more, as it is not clear that they mean it."""
@@ -198,26 +195,34 @@ class Talks:
         speaker.emit(Event("token", text))
         return Reply("asked", text, (), self.runner.model().name, session.id, item.run, pending_confirmation=shown)
 
-    def _resolved(self, item: Item, state: str, said: Said, session: Session, speaker: Speaker) -> Reply:
+    def _resolved(self, ident: str, agreed: bool, said: Said, session: Session, speaker: Speaker) -> Reply:
         """Goes on with the run that waited, whatever the person answered."""
-        kept = Kept(self.stores, session, item.run, speaker.surface, speaker.now)
+        words, now, owner = said.message.strip(), speaker.now, session.principal
         with self.stores.database.transaction():
-            if said.message.strip():
+            if agreed:
+                item = self.confirmations.approve(ident, owner, now, session=session.id, digest=said.digest)
+            else:
+                item = self.confirmations.close(ident, owner, "declined", now, session.id)
+            kept = self._kept(item, speaker.surface, now)
+            if words:
                 kept.heard(said)
-            kept.resolved(item, state, ref="" if said.message.strip() else said.message_id)
-            self.stores.runs.move(item.run, "paused", "running", speaker.now)
-        words = "" if yes.answer(said.message) else said.message.strip()
+            kept.resolved(item, "approved" if agreed else "declined", ref="" if words else said.message_id)
+            self.stores.runs.move(item.run, "paused", "running", now)
         entries = self.stores.sessions.of_run(item.run)
-        return self.runner.run(session, item.run, entries, speaker, Resolution(item, state == "approved", words))
+        answered = Resolution(item, agreed, "" if yes.answer(words) else words)
+        return self.runner.run(session, item.run, entries, speaker, answered)
 
     def _asked(self, said: Said, session: Session, speaker: Speaker) -> Reply:
         """Begins a run: what was asked is kept before anything is done about it."""
         chat, strategy = self.runner.model(), self.runner.strategy()
-        with self.stores.database.transaction():
-            last = self.stores.sessions.last(session.id)
-            seq = last.seq + 1 if last else 0
-            run = self.stores.runs.begin(session.id, session.principal, seq, chat.name, strategy, speaker.now)
-            Kept(self.stores, session, run.id, speaker.surface, speaker.now).heard(said)
+        try:
+            with self.stores.database.transaction():
+                last = self.stores.sessions.last(session.id)
+                seq = last.seq + 1 if last else 0
+                run = self.stores.runs.begin(session.id, session.principal, seq, chat.name, strategy, speaker.now)
+                Kept(self.stores, session, run.id, speaker.surface, speaker.now).heard(said)
+        except Repeated as error:
+            return self._again(error.entry, session, speaker)
         return self.runner.run(session, run.id, self.stores.sessions.of_run(run.id), speaker)
 
 

@@ -13,15 +13,16 @@ from quorra.agent.conversation import carried
 from quorra.agent.conversation.calls import REPEATS, Caller, Ran
 from quorra.agent.conversation.inspector import Record
 from quorra.agent.conversation.kept import Kept
-from quorra.agent.conversation.reply import Outcome, Pending, Reply, pending
+from quorra.agent.conversation.reply import Outcome, Pending, Reply
 from quorra.agent.tools.told import quoted
 from quorra.agent.tools.tool import Result
 from quorra.index.found import Hit
 from quorra.inference.protocol import Call, Chat, Message, ModelAway
 from quorra.state.inbox import Item
 
-STEPS = 24
-"""How often a model may call tools in one run."""
+STEPS, AT_ONCE, HITS = 24, 8, 60
+"""How often a model may call tools in one run, how many it may call at once, and passages that a reply is bound to."""
+_TOO_MANY = f"Not run: {AT_ONCE} calls at once are the most. Make it again by itself if it is still needed."
 _CHARACTERS = 3
 """Characters that one token stands for at least."""
 _SHORT = 400
@@ -30,7 +31,10 @@ _SHORT = 400
 
 @dataclass(slots=True)
 class Turn:
-    """A run at work. ``messages`` grow as the model and its tools speak; ``kept`` holds what of it is stored."""
+    """A run at work. ``messages`` grow as the model and its tools speak; ``kept`` holds what of it is stored.
+
+    ``able`` is off where the model of today can't go on with it; ``hits`` are the passages by blob and lines.
+    """
 
     chat: Chat
     caller: Caller
@@ -42,8 +46,8 @@ class Turn:
     max_tokens: int
     emit: Callable[[Event], None]
     cancelled: Callable[[], bool]
-    hits: list[Hit] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    able: bool = True
+    hits: dict[tuple[str, tuple[int, int]], Hit] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
     step: int = 0
@@ -60,22 +64,22 @@ class Turn:
             return stopped
         except ModelAway as away:
             return self._away(away)
-        except BaseException:
-            self._broken()
-            raise
 
     def approve(self, item: Item, wish: Wish, waiting: Sequence[Call], words: str = "") -> Reply:
         """Does what was said yes to and goes on with the calls behind it; ``words`` were said beside the yes."""
         answered = self.caller.approved(wish)
         if isinstance(answered, Wish):
-            self.confirmations.settle(item, done=False, result="changed", now=self.kept.now)
+            self._settle(item, done=False, result="changed")
             return self._ask(answered)
         result = answered.result
-        ended = result.commit or ("" if result.ok else "failed")
-        self.confirmations.settle(item, done=result.ok, result=ended, now=self.kept.now)
         changed = f"The person said yes to other arguments: {json.dumps(wish.arguments)}" if wish.edited else ""
-        self._take(wish.call, replace(answered, result=_besides(result, changed, words)))
+        with self.kept.stores.database.transaction():
+            self._settle(item, done=result.ok, result=result.commit or ("" if result.ok else "failed"))
+            self._take(wish.call, replace(answered, result=_besides(result, changed, words)))
         return self.run(waiting)
+
+    def _settle(self, item: Item, done: bool, result: str) -> None:
+        self.confirmations.settle(item, done=done, result=result, now=self.kept.now)
 
     def refuse(self, wish: Wish, waiting: Sequence[Call], words: str = "") -> Reply:
         """Tells the model that the person said no, and goes on."""
@@ -85,11 +89,13 @@ class Turn:
 
     def _step(self) -> Reply | None:
         """Lets the model speak once and answers its calls; gives the reply where the run ends here."""
+        if not self.able:
+            return self._end("stopped", "The model of today can't go on with this conversation's tools.")
         calls = self._speak()
         if self.cancelled():
             return self._interrupted()
         if not calls:
-            return self._end("answered" if "".join(self.said).strip() else "empty")
+            return self._end("answered" if self.kept.text.strip() else "empty")
         self.kept.calls(calls, self._text, self.step)
         self.messages.append(Message("assistant", self._text, calls=tuple(calls)))
         self.step += 1
@@ -109,7 +115,7 @@ class Turn:
                     self.record.reasoning(delta.text)
                     self.emit(Event("reasoning", delta.text))
                     continue
-                if not self._text and self.said:
+                if not self._text and self.kept.said:
                     self.emit(Event("token", "\n\n"))
                 self._text += delta.text
                 self.emit(Event("token", delta.text))
@@ -117,7 +123,7 @@ class Turn:
             running.close()
             self._spent("model", perf_counter() - start)
             if self._text.strip():
-                self.said.append(self._text)
+                self.kept.said.append(self._text)
         if running.usage and running.usage.finish == "length":
             self.notices.append("The reply was cut where it had become too long.")
             return ()
@@ -125,11 +131,11 @@ class Turn:
 
     def _answer(self, calls: Sequence[Call]) -> Reply | None:
         """Answers calls in their order, up to the first that a person has to be asked about."""
-        for call in calls:
+        for at, call in enumerate(calls):
             if self.cancelled():
                 return self._interrupted()
             self.emit(Event("status", f"using {call.name}" if self._known(call) else "using a tool"))
-            answered = self.caller.call(call)
+            answered = self.caller.call(call) if at < AT_ONCE else Ran(Result(_TOO_MANY, ok=False))
             if isinstance(answered, Wish):
                 return self._ask(answered)
             self._take(call.id, answered)
@@ -143,7 +149,7 @@ class Turn:
     def _take(self, call: str, ran: Ran) -> None:
         """Hands a call's answer to the model and to what is kept."""
         self._spent("tools", ran.seconds)
-        self.hits += ran.result.hits
+        self.hits |= {(hit.blob, hit.lines): hit for hit in ran.result.hits[: max(HITS - len(self.hits), 0)]}
         self.record.tool(ran.tool, ran.result.text)
         self.record.passages(ran.result.hits)
         self.messages.append(Message("tool", ran.result.text, answers=call))
@@ -153,15 +159,11 @@ class Turn:
 
     def _ask(self, wish: Wish) -> Reply:
         """Puts a wish before the person; the run waits for as long as they like."""
-        item = self.kept.asked(wish, self.confirmations)
-        shown = pending(item)
-        question = shown.question
-        self.emit(Event("token", ("\n\n" if self.said else "") + question))
-        self.said.append(question)
-        text = self._whole()
-        self.kept.pause(text, item)
+        before = bool(self.kept.said)
+        shown = self.kept.ask(wish, self.confirmations)
+        self.emit(Event("token", ("\n\n" if before else "") + shown.question))
         self.record.end("paused")
-        return self._reply("asked", text, waiting=shown)
+        return self._reply("asked", waiting=shown)
 
     def _end(self, outcome: Outcome, why: str = "") -> Reply:
         """Ends the run with what was said, bound to the passages that carry it."""
@@ -169,42 +171,32 @@ class Turn:
             self.notices.append(why)
         elif outcome == "empty":
             self.notices.append("The model gave no answer.")
-        text = self._whole()
         start = perf_counter()
-        claims, citations = carried.bind(self.question, text, self.hits)
+        claims, citations = carried.bind(self.question, self.kept.text, list(self.hits.values()))
         self._spent("verify", perf_counter() - start)
-        reply = self._reply(outcome, text, claims=claims, citations=citations)
+        reply = self._reply(outcome, claims=claims, citations=citations)
         self.kept.reply(reply)
-        self.record.reply(text)
+        self.record.reply(reply.answer)
         self.record.end("done")
         return reply
 
     def _interrupted(self) -> Reply:
         """Keeps what had been said when whoever asked went away."""
-        text = self._whole()
-        self.kept.broken(text, "interrupted", "cancelled")
-        self.record.reply(text)
+        self.kept.broken("interrupted", "cancelled")
+        self.record.reply(self.kept.text)
         self.record.end("cancelled")
-        return self._reply("answered" if text else "empty", text, interrupted=True)
-
-    def _broken(self) -> None:
-        """Keeps what had been said when the run fell; what fell it is told by whoever catches it."""
-        self.record.end("cancelled" if self.cancelled() else "failed")
-        if self.cancelled():
-            self.kept.broken(self._whole(), "interrupted", "cancelled")
-        else:
-            self.kept.broken(self._whole(), "failed", "failed")
+        return self._reply("answered" if self.kept.text else "empty", interrupted=True)
 
     def _away(self, away: ModelAway) -> Reply:
-        self.kept.broken(self._whole(), "failed", "failed")
+        self.kept.broken("failed", "failed")
         self.record.end("failed")
-        return self._reply("model_away", f"{away.message} {away.next}".strip())
+        return replace(self._reply("model_away"), answer=f"{away.message} {away.next}".strip())
 
-    def _reply(self, outcome: Outcome, text: str, waiting: Pending | None = None, **more: Any) -> Reply:
+    def _reply(self, outcome: Outcome, waiting: Pending | None = None, **more: Any) -> Reply:
         metrics.count("answers_total", outcome=outcome)
         return Reply(
             outcome=outcome,
-            answer=text,
+            answer=self.kept.text,
             citations=more.pop("citations", ()),
             model=self.chat.name,
             session_id=self.kept.session.id,
@@ -214,9 +206,6 @@ class Turn:
             notices=tuple(self.notices),
             **more,
         )
-
-    def _whole(self) -> str:
-        return "\n\n".join(self.said)
 
     def _spent(self, name: str, seconds: float) -> None:
         self.timings[name] = self.timings.get(name, 0.0) + seconds

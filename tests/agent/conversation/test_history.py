@@ -95,7 +95,7 @@ def test_tools_are_told_of_in_notes_and_never_as_the_assistants_words():
         .tool("search", "1.4 bar\n[[boiler]]", said="Let me look.")
         .tool("read", "There is no such note.", ok=False, call="c2", step=1)
     )
-    talk.add("approval_request", "Shall I?").add("approval_resolved", "").add("notice", "Psst.")
+    talk.add("approval_request", "Shall I?").add("approval_resolved", "", state="approved").add("notice", "Psst.")
     past = talk.reply("1.4 bar.").ask("Sure?").sent()[:-1]
     assert [message.role for message in past] == ["user", "assistant"]
     assert past[1] == Message("assistant", "1.4 bar.")
@@ -131,13 +131,13 @@ def test_a_call_that_waits_is_told_of_and_a_yes_to_it_is_no_turn():
     talk.ask("What is it about?")
     asked, filler, _ = talk.sent()
     assert "[note: review_approve {} has no result: it waits for a yes, or was cut short]" in asked.content
-    assert filler == Message("assistant", "[interrupted]")
-    talk.reply("The bins.").add("user", "yes", run="r1").add("approval_resolved", "", run="r1")
+    assert filler == Message("assistant", "[waits for the person's yes]")
+    talk.reply("The bins.").add("user", "yes", run="r1").add("approval_resolved", "", run="r1", state="approved")
     talk.add("tool_result", "Approved.", run="r1", call="c1", ok=True).add("assistant", "Done.", run="r1")
     sent = talk.ask("Thanks.").sent()
     assert "review_approve {} gave: Approved." in sent[0].content
     assert [message.content for message in sent[1:]] == [
-        "[interrupted]",
+        "[what waited for a yes is approved]",
         "What is it about?",
         "The bins.\n\nDone.",
         "Thanks.",

@@ -1,5 +1,7 @@
 """Conversations on a real home with a model that does what it is told."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -8,6 +10,7 @@ import pytest
 
 from quorra.access.confirmations import Changed, NoConfirmation, Resolved
 from quorra.agent.conversation.talks import Nothing
+from quorra.agent.prompt import PromptAway
 from quorra.agent.scopes import UnknownOrigin, UnknownScope
 from quorra.home import Home
 from quorra.inference.protocol import GenerationFailed
@@ -162,6 +165,86 @@ def test_a_no_is_told_to_the_model(owner: Person, root: Path):
     assert ("declined", "review_approve") in actions(owner.home)
 
 
+def test_a_no_to_what_is_named_is_a_no(owner: Person, root: Path):
+    ident = asked(owner)
+    owner.say("No, thanks.", confirmation_id=ident)
+    assert "Thursday" in (root / BINS).read_text()
+    assert ("declined", "review_approve") in actions(owner.home)
+
+
+def test_what_was_found_before_a_yes_carries_the_reply_behind_it(owner: Person):
+    found = call("search_knowledge_base", question="boiler pressure")
+    owner.say(
+        f"What should the boiler pressure be?\n{found}\n!then\n{call('review_approve', id=owner.proposal())}\n!then\n"
+        "!say The boiler pressure should stay at 1.4 bar."
+    )
+    reply = owner.say("yes")
+    assert [one.path for one in reply.citations] == ["household/boiler.md"]
+
+
+def test_a_run_that_falls_can_be_taken_up(owner: Person, root: Path):
+    (root / "prompts/origin").mkdir(parents=True, exist_ok=True)
+    style = root / "prompts/origin/standard.md"
+    style.write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(PromptAway):
+        owner.say("!say Good morning.", message_id="m1")
+    assert [run.state for run in owner.home.runs.of_session(sole(owner))] == ["failed"]
+    style.unlink()
+    assert owner.say("!say Good morning.", message_id="m1").answer == "Good morning."
+
+
+def sole(owner: Person) -> str:
+    (session,) = owner.home.sessions.every("owner")
+    return session.id
+
+
+def test_a_run_is_at_work_in_one_process_alone(root: Path):
+    first, second = Person(opened(root)), Person(opened(root))
+    reply = first.say("!say Good morning.", message_id="m1")
+    first.home.stores.database.ask("UPDATE runs SET state = 'running'")
+    with first.home.runs.hold(reply.run_id):
+        held = subprocess.run(
+            [sys.executable, "-c", _TAKE, str(root), reply.session_id], capture_output=True, text=True, check=True
+        )
+        assert held.stdout.split() == ["0", "Held"]
+    assert second.home.talks.recover(second.now) == 1
+    first.home.close()
+    second.home.close()
+
+
+_TAKE = """
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from quorra import settings
+from quorra.access.principals import named
+from quorra.agent.conversation.reply import Said
+from quorra.home import Home
+
+home = Home.open(settings.read(Path(sys.argv[1])))
+now = datetime.now(UTC)
+print(home.talks.recover(now))
+try:
+    home.talks.say(Said("!say Good morning.", sys.argv[2], message_id="m1"), named("owner"), surface="test", now=now)
+except Exception as error:
+    print(type(error).__name__)
+"""
+
+
+def test_a_yes_stands_where_the_model_of_the_day_can_not_go_on(root: Path):
+    first = Person(opened(root))
+    asked(first)
+    first.home.close()
+    settings = (root / "quorra.toml").read_text()
+    (root / "quorra.toml").write_text(settings.replace('"scripted"', '"scripted"\nanswers = "quotation"'))
+    second = Person(opened(root), session=first.session, now=first.now)
+    reply = second.say("yes")
+    assert reply.outcome == "stopped"
+    assert "can't go on" in reply.notices[-1]
+    assert "Friday" in (root / BINS).read_text()
+    second.home.close()
+
+
 def test_nobody_else_and_no_other_session_can_say_yes(owner: Person, root: Path):
     ident = asked(owner)
     mira = Person(owner.home, "mira")
@@ -200,8 +283,10 @@ def test_a_yes_counts_for_what_was_shown(owner: Person, root: Path):
 def test_what_is_said_beside_the_yes_and_what_was_edited_reach_the_model(owner: Person):
     ident = asked(owner)
     other = owner.proposal("household/boiler.md", "# Boiler\n\nIt is gone.\n")
-    owner.home.talks.edit(ident, {"id": other}, owner.principal, surface="test", now=owner.now)
-    owner.say("Yes, and tell Tom.", confirmation_id=ident)
+    edited = owner.home.talks.edit(ident, {"id": other}, owner.principal, surface="test", now=owner.now)
+    with pytest.raises(Changed):
+        owner.say("Yes, and tell Tom.", confirmation_id=ident)
+    owner.say("Yes, and tell Tom.", confirmation_id=ident, digest=edited.digest)
     told = owner.entries("tool_result")[-1].text
     assert f'said yes to other arguments: {{"id": "{other}"}}' in told
     assert 'The person added: "Yes, and tell Tom."' in told
