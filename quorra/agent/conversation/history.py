@@ -15,7 +15,7 @@ NOTE = 600
 """Characters of a note about one tool call."""
 ROOM = 24_000
 """Characters of what was said before, where the model's context holds that many."""
-_ARGUMENTS, _DATE = 160, 50
+_ARGUMENTS, _DATE, _LATELY = 160, 50, 20
 INTERRUPTED = "[interrupted]"
 CUT_SHORT = "It was cut short: it may or may not have been done. Look before doing it again."
 _DAYS = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
@@ -94,7 +94,7 @@ def of_run(entries: Sequence[Entry], past: Sequence[Entry] = ()) -> list[Message
 
     The calls of one step are one assistant message; a call without a result is said to be cut short.
     """
-    turns = _turns([*past, entries[0]])
+    turns = _turns([*past[-_LATELY:], entries[0]])
     asked = turns[-1].gap if len(turns) > 1 else f"[{moment(turns[-1].at)}]"
     rebuilt = [Message("user", "\n\n".join(part for part in (asked, turns[-1].text) if part))]
     results = {entry.call: entry.text for entry in entries if entry.kind == "tool_result"}

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, Protocol
 
 import msgspec
@@ -138,6 +139,7 @@ class Unreadable(ValueError):
         super().__init__(f"Invalid arguments for {tool.name}: {why}. It was not run. Its schema: {told}")
 
 
+@cache
 def schema(struct: type[msgspec.Struct]) -> Mapping[str, Any]:
     """Gives a Struct's JSON schema, every reference put in its place, as small models read no others."""
     (found,), parts = msgspec.json.schema_components([struct], ref_template="{name}")
