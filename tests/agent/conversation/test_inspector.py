@@ -166,7 +166,9 @@ def test_several_threads_may_write_and_read(inspector):
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(work, [f"member:m{n}" for n in range(4)])) == [None] * 4
-    assert sum(len(inspector.of(f"member:m{n}")) for n in range(4)) == 50
+    left = [inspector.of(f"member:m{n}") for n in range(4)]
+    assert 29 <= sum(map(len, left)) <= 50  # the slowest has begun 29 since it forgot its own
+    assert any(records and records[0]["run"] == "r59" for records in left)
 
 
 def test_a_report_holds_a_record_only_where_one_is_given(inspector, tmp_path):
