@@ -114,8 +114,10 @@ def test_what_waits_is_a_card_that_is_answered_by_a_button(visit: Visit, service
     expect(card).to_be_hidden()
     assert service.client.get("/confirmations").json() == {"confirmations": []}
     page.evaluate("text => { run(() => ask(text)) }", approve)
-    expect(card).to_contain_text(ident, timeout=20_000)
+    expect(card).to_be_visible(timeout=20_000)
+    expect(card).to_contain_text(ident)
     page.reload()
+    expect(card).to_be_visible()
     expect(card).to_contain_text(ident)
     assert "One." in note.read_text(encoding="utf-8")
     page.get_by_role("button", name="Yes, do it").click()
