@@ -35,10 +35,10 @@ from quorra.vault.texts import Texts
 
 if TYPE_CHECKING:
     from quorra.agent.asking.answer import Answer, Event
-    from quorra.agent.conversation.inspector import Inspector
     from quorra.agent.conversation.kept import Stores
     from quorra.agent.conversation.talks import Talks
-    from quorra.agent.prompt import Prompts
+    from quorra.agent.inspector import Inspector
+    from quorra.agent.prompting.prompt import Prompts
     from quorra.index.found import Found, Mode
     from quorra.index.index import Index, Report
     from quorra.index.past import Past
@@ -148,7 +148,7 @@ class Home:
     @cached_property
     def prompts(self) -> "Prompts":
         """The home's prompt files, with the shipped ones for those it lacks."""
-        from quorra.agent.prompt import FOLDER, Prompts, standing
+        from quorra.agent.prompting.prompt import FOLDER, Prompts, standing
 
         return Prompts(self.settings.home / FOLDER, SHIPPED / FOLDER, standing(self.ledger.head, self.ledger.at))
 
@@ -322,7 +322,7 @@ class Home:
     @cached_property
     def inspector(self) -> "Inspector":
         """What was really sent to the model, for a while, in memory alone."""
-        from quorra.agent.conversation.inspector import Inspector
+        from quorra.agent.inspector import Inspector
 
         return Inspector()
 
@@ -330,11 +330,11 @@ class Home:
     def talks(self) -> "Talks":
         """The conversations."""
         from quorra.access.confirmations import Confirmations
+        from quorra.agent.calling.registry import Registry
+        from quorra.agent.calling.tool import Rooms
         from quorra.agent.conversation.runner import Runner
         from quorra.agent.conversation.talks import Talks
         from quorra.agent.tools.families import EVERY
-        from quorra.agent.tools.registry import Registry
-        from quorra.agent.tools.tool import Rooms
 
         confirmations = Confirmations(Inbox(self.state))
         runner = Runner(

@@ -79,11 +79,12 @@ class Audit:
         rows = self._ask(f"SELECT {_COLUMNS} FROM audit WHERE n > ? ORDER BY n LIMIT ?", after, limit)
         return tuple(_act(row) for row in rows)
 
-    def unfinished(self, run: str) -> tuple[str, ...]:
-        """Names the tools that a run called last without a word of how that ended."""
-        sql = "SELECT tool, action FROM audit WHERE run = ? AND action IN ('call', 'done', 'failed') ORDER BY n"
-        last = {row["tool"]: row["action"] for row in self._ask(sql, run)}
-        return tuple(tool for tool, action in last.items() if action == "call")
+    def unfinished(self, run: str) -> tuple[Act, ...]:
+        """Gives a run's calls without a word of how they ended, the last of each tool."""
+        ends = "'call', 'done', 'failed', 'interrupted'"
+        sql = f"SELECT {_COLUMNS} FROM audit WHERE run = ? AND action IN ({ends}) ORDER BY n"
+        last = {row["tool"]: _act(row) for row in self._ask(sql, run)}
+        return tuple(act for act in last.values() if act.action == "call")
 
     def verify(self) -> list[str]:
         """Says in sentences what is wrong with the rows, the file, or the two together."""
@@ -249,6 +250,8 @@ def _number(line: bytes) -> int:
 
 
 def _lines(file: Path, size: int) -> Iterator[bytes]:
+    if not size:
+        return
     with file.open("rb") as held:
         while size > 0 and (line := held.readline(size)):
             size -= len(line)

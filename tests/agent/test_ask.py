@@ -9,7 +9,7 @@ from quorra import home as homes
 from quorra import settings
 from quorra.agent.asking.answer import Event
 from quorra.agent.asking.ask import answer
-from quorra.agent.prompt import Prompts
+from quorra.agent.prompting.prompt import Prompts
 from quorra.home import PASSAGES, SHIPPED, Home
 from quorra.inference.chat.llama import Llama
 from quorra.inference.chat.scripted import Scripted, _tokens

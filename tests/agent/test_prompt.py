@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from quorra.agent.prompt import PromptAway, Prompts, again, assemble
+from quorra.agent.prompting.prompt import PromptAway, Prompts, again, assemble
 from quorra.home import SHIPPED
 from tests.agent.passages import HITS
 

@@ -93,7 +93,7 @@ def numbers(file: Path) -> list[int]:
 
 def test_what_is_recorded_is_a_row_and_a_line(tmp_path: Path):
     audit = opened(tmp_path)
-    assert not audit.file.exists()
+    assert (audit.file.exists(), audit.verify()) == (False, [])
     first = audit.record(NOW, principal="owner", action="call", tool="note", tier=1, session="s", run="r", target="a b")
     audit.record(
         NOW, principal="owner", action="done", tool="note", tier=1, session="s", run="r", target="a b", ok=True

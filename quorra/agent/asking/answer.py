@@ -9,7 +9,7 @@ Outcome = Literal["answered", "quoted", "not_found", "model_away"]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What a surface may show while an answer is made; a ``token`` is always text that has been verified."""
+    """What a surface may show while an answer is made."""
 
     kind: Literal["status", "reasoning", "token"]
     text: str
@@ -25,6 +25,15 @@ class Citation:
     commit: str | None
     blob: str
     quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of a reply, by where it stands, with the numbers of the citations that carry it; none: not found."""
+
+    start: int
+    end: int
+    citations: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

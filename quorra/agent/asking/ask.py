@@ -11,7 +11,7 @@ from quorra.agent.asking import citing, composition, quotation, shown
 from quorra.agent.asking.answer import Answer, Citation, Event, Outcome
 from quorra.agent.asking.citing import Span
 from quorra.agent.asking.composition import Writer
-from quorra.agent.prompt import Prompts
+from quorra.agent.prompting.prompt import Prompts
 from quorra.agent.reading.sentences import Source, sources
 from quorra.agent.verifiers import about
 from quorra.agent.verifiers.verify import Verifier

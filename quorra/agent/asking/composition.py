@@ -8,9 +8,9 @@ first sentence that no passage carries.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from quorra.agent import prompt
 from quorra.agent.asking.answer import Event
-from quorra.agent.prompt import Prompts
+from quorra.agent.prompting import prompt
+from quorra.agent.prompting.prompt import Prompts
 from quorra.agent.reading.sentences import spans
 from quorra.agent.verifiers import claims
 from quorra.agent.verifiers.verify import Bound, Unbound, Verifier

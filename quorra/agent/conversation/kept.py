@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from quorra.access.confirmations import Confirmations, Wish
-from quorra.agent.conversation.calls import Ran
+from quorra.agent.calling.calls import Ran
 from quorra.agent.conversation.reply import Pending, Reply, Said, pending
 from quorra.index.found import Hit
 from quorra.inference.protocol import Call

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from quorra.agent.asking.answer import Citation
-from quorra.agent.conversation.reply import Claim, Reply, pending
-from quorra.agent.tools.tool import Result
+from quorra.agent.asking.answer import Citation, Claim
+from quorra.agent.calling.tool import Result
+from quorra.agent.conversation.reply import Reply, pending
 from quorra.index.found import Hit, Ranks
 from quorra.inference.protocol import Call
 from quorra.state.inbox import Item

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from quorra.access.confirmations import wish
-from quorra.agent.asking.answer import Citation
+from quorra.agent.asking.answer import Citation, Claim
 from quorra.state.inbox import Item
 
 Outcome = Literal["answered", "quoted", "not_found", "model_away", "asked", "empty", "stopped"]
@@ -52,15 +52,6 @@ def pending(item: Item) -> Pending:
     return Pending(
         item.id, item.session, asked.tool, asked.title, asked.text, dict(asked.arguments), item.digest, item.expires
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A sentence of a reply, by where it stands, with the numbers of the citations that carry it; none: not found."""
-
-    start: int
-    end: int
-    citations: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,17 @@ from quorra.access.confirmations import Confirmations, wish
 from quorra.access.principals import AuthenticatedPrincipal
 from quorra.access.window import Window
 from quorra.agent.asking.answer import Answer, Event
-from quorra.agent.conversation import assembly, history, replay
-from quorra.agent.conversation.calls import Caller, fingerprint
-from quorra.agent.conversation.inspector import Inspector, Record
+from quorra.agent.calling.calls import Caller, fingerprint
+from quorra.agent.calling.registry import Registry
+from quorra.agent.calling.tool import Reach, Rooms
+from quorra.agent.conversation import replay
 from quorra.agent.conversation.kept import Kept, Stores
 from quorra.agent.conversation.reply import Reply
 from quorra.agent.conversation.turn import Turn, room
-from quorra.agent.modes import Modes
-from quorra.agent.prompt import Prompts
-from quorra.agent.tools.registry import Registry
-from quorra.agent.tools.tool import Reach, Rooms
+from quorra.agent.inspector import Inspector, Record
+from quorra.agent.prompting import assembly, history
+from quorra.agent.prompting.modes import Modes
+from quorra.agent.prompting.prompt import Prompts
 from quorra.inference.protocol import Chat, Message
 from quorra.state.inbox import Item
 from quorra.state.sessions import Entry, Session

@@ -9,12 +9,13 @@ from quorra.access.confirmations import Confirmations, Resolved, wish
 from quorra.access.principals import AuthenticatedPrincipal
 from quorra.agent import scopes
 from quorra.agent.asking.answer import Event
-from quorra.agent.conversation import history, replay, yes
-from quorra.agent.conversation.calls import Unfit
+from quorra.agent.calling.calls import Unfit
+from quorra.agent.calling.tool import Unreadable
+from quorra.agent.conversation import replay, yes
 from quorra.agent.conversation.kept import Kept, Stores
 from quorra.agent.conversation.reply import Pending, Reply, Said, pending
 from quorra.agent.conversation.runner import Resolution, Runner, Speaker
-from quorra.agent.tools.tool import Unreadable
+from quorra.agent.prompting import history
 from quorra.errors import QuorraError
 from quorra.state.inbox import Item
 from quorra.state.runs import Held, Run
@@ -105,6 +106,15 @@ class Talks:
             item = self.confirmations.close(ident, principal.id, "cancelled", now)
             self._over(item, "cancelled", surface, now)
 
+    def forget(self, ident: str, principal: AuthenticatedPrincipal, *, surface: str, now: datetime) -> None:
+        """Forgets a session; what waits in it is withdrawn first. Raises UnknownSession."""
+        self.stores.sessions.get(ident, principal.id)
+        self.expire(now)
+        with self.stores.database.transaction():
+            for item in self.confirmations.open(principal.id, now, ident):
+                self.cancel(item.id, principal, surface=surface, now=now)
+        self.stores.sessions.forget(ident)
+
     def expire(self, now: datetime) -> int:
         """Ends what has waited too long; gives how many."""
         with self.stores.database.transaction():
@@ -133,8 +143,12 @@ class Talks:
         """Marks a run as failed, and tells its person of what may have been done before it could be told."""
         self.stores.runs.note(run.id, "interrupted", {"state": "failed"}, now)
         self.stores.runs.end(run.id, "failed", now)
-        for tool in self.stores.audit.unfinished(run.id):
-            subject = f"{tool} was cut short: see whether it was done."
+        for act in self.stores.audit.unfinished(run.id):
+            self.stores.audit.record(
+                now, principal=run.principal, action="interrupted", tool=act.tool, tier=act.tier, session=run.session,
+                run=run.id,
+            )  # fmt: skip
+            subject = f"{act.tool} was cut short: see whether it was done."
             self.stores.outbox.put(run.principal, "cut", subject, now, session=run.session, run=run.id)
 
     def _kept(self, item: Item, surface: str, now: datetime) -> Kept:

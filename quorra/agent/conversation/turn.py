@@ -8,14 +8,14 @@ from typing import Any
 
 from quorra import metrics
 from quorra.access.confirmations import Confirmations, Wish
+from quorra.agent.asking import carried
 from quorra.agent.asking.answer import Event
-from quorra.agent.conversation import carried
-from quorra.agent.conversation.calls import REPEATS, Caller, Ran
-from quorra.agent.conversation.inspector import Record
+from quorra.agent.calling.calls import REPEATS, Caller, Ran
+from quorra.agent.calling.tool import Result
 from quorra.agent.conversation.kept import Kept
 from quorra.agent.conversation.reply import Outcome, Pending, Reply
+from quorra.agent.inspector import Record
 from quorra.agent.tools.told import quoted
-from quorra.agent.tools.tool import Result
 from quorra.index.found import Hit
 from quorra.inference.protocol import Call, Chat, Message, ModelAway
 from quorra.state.inbox import Item

@@ -9,10 +9,10 @@ from msgspec import Meta
 
 from quorra.access.changes.documenting import Draft
 from quorra.access.changes.writing import BadName
+from quorra.agent.calling.tool import Reach, Result, Tool
 from quorra.agent.scopes import GENERAL
 from quorra.agent.tools.told import given, quoted, written
 from quorra.agent.tools.told.given import Named, Text, Texts
-from quorra.agent.tools.tool import Reach, Result, Tool
 from quorra.vault.links import fold
 from quorra.vault.reading import parse
 from quorra.vault.texts import ENDING, is_note, named

@@ -1,7 +1,7 @@
 """Every family of tools there is; a new one is a file and a line here."""
 
+from quorra.agent.calling.tool import Tool
 from quorra.agent.tools import document, here, knowledge, organize, review, think
-from quorra.agent.tools.tool import Tool
 
 EVERY: tuple[Tool, ...] = (
     *knowledge.TOOLS,

@@ -3,11 +3,11 @@
 import msgspec
 
 from quorra.access import window
+from quorra.agent.calling.tool import Reach, Result, Tool
 from quorra.agent.scopes import GENERAL
 from quorra.agent.tools import review
 from quorra.agent.tools.told import given, quoted
 from quorra.agent.tools.told.given import Text
-from quorra.agent.tools.tool import Reach, Result, Tool
 from quorra.state.sessions import Entry
 from quorra.vault import texts
 

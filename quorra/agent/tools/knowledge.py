@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from quorra.agent.calling.tool import Reach, Result, Tool
 from quorra.agent.scopes import GENERAL
 from quorra.agent.tools.told import given, quoted
 from quorra.agent.tools.told.given import Named, Number, Text
-from quorra.agent.tools.tool import Reach, Result, Tool
 from quorra.index.found import Found, Hit, Ranks
 from quorra.index.intake import passages
 from quorra.ledger.change import Entry

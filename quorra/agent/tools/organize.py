@@ -9,10 +9,10 @@ from typing import Annotated, Any, get_args
 import msgspec
 from msgspec import Meta
 
+from quorra.agent.calling.tool import Reach, Result, Tool
 from quorra.agent.scopes import GENERAL
 from quorra.agent.tools.told import given, quoted, written
 from quorra.agent.tools.told.given import Named, Text
-from quorra.agent.tools.tool import Reach, Result, Tool
 from quorra.vault.reorg.operation import Operation, Verb
 
 VERBS = get_args(Verb)

@@ -9,10 +9,10 @@ from quorra.access import gate
 from quorra.access.changes import undoing
 from quorra.access.planned import Planned
 from quorra.access.proposals import Shown
+from quorra.agent.calling.tool import Draft, Reach, Result, Tool
 from quorra.agent.scopes import GENERAL
 from quorra.agent.tools.told import given, quoted, written
 from quorra.agent.tools.told.given import Text
-from quorra.agent.tools.tool import Draft, Reach, Result, Tool
 from quorra.ledger.history import UnknownRevision
 from quorra.state.inbox import Item
 

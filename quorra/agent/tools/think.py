@@ -2,9 +2,9 @@
 
 import msgspec
 
+from quorra.agent.calling.tool import Reach, Result, Tool
 from quorra.agent.scopes import GENERAL
 from quorra.agent.tools.told.given import Text
-from quorra.agent.tools.tool import Reach, Result, Tool
 
 
 class Think(msgspec.Struct):

@@ -8,12 +8,12 @@ import pytest
 
 from quorra.access.principals import AuthenticatedPrincipal
 from quorra.agent import scopes
-from quorra.agent.conversation import assembly
-from quorra.agent.modes import MODES, Mode, Modes, UnknownMode
-from quorra.agent.prompt import PromptAway, Prompts
+from quorra.agent.calling.registry import Registry
+from quorra.agent.calling.tool import Reach, Rooms
+from quorra.agent.prompting import assembly
+from quorra.agent.prompting.modes import MODES, Mode, Modes, UnknownMode
+from quorra.agent.prompting.prompt import PromptAway, Prompts
 from quorra.agent.tools.families import EVERY
-from quorra.agent.tools.registry import Registry
-from quorra.agent.tools.tool import Reach, Rooms
 from quorra.home import SHIPPED, Home
 from quorra.ledger.change import Origin
 from quorra.state.sessions import Session

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from quorra.agent.conversation import history
+from quorra.agent.prompting import history
 from quorra.inference.protocol import Call, Message
 from quorra.state.sessions import Entry
 

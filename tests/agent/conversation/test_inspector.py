@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import quorra
-from quorra.agent.conversation import inspector as module
-from quorra.agent.conversation.inspector import ALL, EACH, LONGEST, REASONING, Inspector, bug
+from quorra.agent import inspector as module
+from quorra.agent.inspector import ALL, EACH, LONGEST, REASONING, Inspector, bug
 from quorra.index.found import Hit, Ranks
 
 NOW = datetime(2026, 12, 1, 8, 10, 5, tzinfo=UTC)

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from quorra.agent.tools.registry import Registry
-from quorra.agent.tools.tool import Reach, Result, Tool
+from quorra.agent.calling.registry import Registry
+from quorra.agent.calling.tool import Reach, Result, Tool
 from quorra.home import Home
 from quorra.inference.open import chat
 from quorra.inference.protocol import GenerationFailed

@@ -10,7 +10,7 @@ import pytest
 
 from quorra.access.confirmations import Changed, NoConfirmation, Resolved
 from quorra.agent.conversation.talks import Nothing
-from quorra.agent.prompt import PromptAway
+from quorra.agent.prompting.prompt import PromptAway
 from quorra.agent.scopes import UnknownOrigin, UnknownScope
 from quorra.home import Home
 from quorra.inference.protocol import GenerationFailed
@@ -242,6 +242,31 @@ def test_a_yes_stands_where_the_model_of_the_day_can_not_go_on(root: Path):
     assert reply.outcome == "stopped"
     assert "can't go on" in reply.notices[-1]
     assert "Friday" in (root / BINS).read_text()
+    second.home.close()
+
+
+def test_the_audit_knows_the_end_of_what_a_forgotten_session_asked(owner: Person):
+    asked(owner)
+    assert owner.session
+    owner.home.talks.forget(owner.session, owner.principal, surface="test", now=owner.now)
+    assert [act.action for act in owner.home.audit.entries()][-2:] == ["ask", "cancelled"]
+    assert owner.home.talks.waiting(owner.principal, owner.now) == ()
+    with pytest.raises(UnknownSession):
+        owner.home.sessions.get(owner.session, "owner")
+
+
+def test_an_act_that_a_dead_process_left_open_is_closed_in_the_audit(root: Path):
+    first = Person(opened(root))
+    reply = first.say("!say Hello.")
+    acted = {"principal": "owner", "tool": "document", "tier": 1, "session": reply.session_id, "run": reply.run_id}
+    first.home.audit.record(first.now, action="call", **acted)
+    first.home.state.ask("UPDATE runs SET state = 'running'")
+    first.home.close()
+    second = Person(opened(root), now=first.now)
+    assert (second.home.talks.recover(second.now), second.home.talks.recover(second.now)) == (1, 0)
+    last = second.home.audit.entries()[-1]
+    assert (last.action, last.tool, last.tier, last.run, last.ok) == ("interrupted", "document", 1, reply.run_id, None)
+    assert "document was cut short" in second.home.outbox.waiting("owner")[-1].subject
     second.home.close()
 
 

@@ -11,8 +11,8 @@ import pytest
 from quorra import home as homes
 from quorra import settings
 from quorra.access.window import Window
+from quorra.agent.calling.tool import Draft, Reach, Result, Rooms
 from quorra.agent.tools.families import EVERY
-from quorra.agent.tools.tool import Draft, Reach, Result, Rooms
 from quorra.home import Home
 from quorra.ledger.change import Origin
 from quorra.state import database

@@ -7,10 +7,10 @@ from datetime import datetime
 import pytest
 
 from quorra.access.principals import AnonymousPrincipal, AuthenticatedPrincipal, ReservationPrincipal
+from quorra.agent.calling.registry import Registry
+from quorra.agent.calling.tool import Tool, Unreadable
 from quorra.agent.scopes import SCOPES
 from quorra.agent.tools.families import EVERY
-from quorra.agent.tools.registry import Registry
-from quorra.agent.tools.tool import Tool, Unreadable
 from quorra.inference.packaged import SMOLLM2
 
 OWNER, MIRA = AuthenticatedPrincipal("owner"), AuthenticatedPrincipal("member:mira")

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from quorra.agent.tools.tool import Reach
+from quorra.agent.calling.tool import Reach
 from tests.agent.tools.conftest import HERE, TOOLS, Desk
 
 NOW = datetime.fromisoformat("2026-12-01T08:30:00+01:00")

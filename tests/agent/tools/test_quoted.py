@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quorra.agent.calling.tool import Draft
 from quorra.agent.tools.told import quoted
-from quorra.agent.tools.tool import Draft
 from tests.agent.tools.conftest import Desk
 from tests.ledger.places import git
 

@@ -7,7 +7,7 @@ import pytest
 
 from quorra.access.confirmations import Confirmations, Wish
 from quorra.access.window import Window
-from quorra.agent.tools.tool import Draft, Result
+from quorra.agent.calling.tool import Draft, Result
 from tests.agent.tools.conftest import HERE, Desk
 from tests.ledger.places import git
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import msgspec
 
+from quorra.agent.calling.tool import Reach
 from quorra.agent.tools.told import quoted
-from quorra.agent.tools.tool import Reach
 from quorra.vault.links import Names, fold
 from quorra.vault.texts import ENDING, is_note, named
 from quorra.vault.writing import compose

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from quorra.access.changes import patch
 from quorra.access.planned import Planned, Written
+from quorra.agent.calling.tool import Reach, Result
 from quorra.agent.tools.told import quoted
-from quorra.agent.tools.tool import Reach, Result
 from quorra.vault.note import Issue
 from quorra.vault.texts import Texts
 

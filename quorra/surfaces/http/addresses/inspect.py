@@ -6,7 +6,7 @@ import msgspec
 from litestar import delete, get, post
 from msgspec import Meta
 
-from quorra.agent.conversation.inspector import bug
+from quorra.agent.inspector import bug
 from quorra.errors import QuorraError
 from quorra.surfaces.http import errors
 from quorra.surfaces.http.caller import IDENT, Asked, caller, now

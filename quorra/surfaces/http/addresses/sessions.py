@@ -6,10 +6,10 @@ import msgspec
 from litestar import delete, get, put
 from msgspec import Meta
 
-from quorra.agent.modes import Modes
+from quorra.agent.prompting.modes import Modes
 from quorra.errors import QuorraError
 from quorra.surfaces.http import errors
-from quorra.surfaces.http.caller import After, Asked, Ident, Limit, Most, caller
+from quorra.surfaces.http.caller import After, Asked, Ident, Limit, Most, caller, now
 
 if TYPE_CHECKING:
     from quorra.home import Home
@@ -112,7 +112,7 @@ def forget(request: Asked, ident: Ident) -> None:
     """Forgets a session: its messages, what waits in it, and the traces and records of its runs."""
     home: Home = request.app.state.home
     home.inspector.clear(_own(request, ident).principal, ident)
-    home.sessions.forget(ident)
+    home.talks.forget(ident, caller(request), surface="http", now=now())
 
 
 @get("/sessions/{ident:str}/messages", sync_to_thread=True, responses=FOUND)

@@ -11,8 +11,8 @@ import msgspec
 
 from quorra.access.confirmations import Wish
 from quorra.access.principals import Principal
-from quorra.agent.tools.registry import Registry
-from quorra.agent.tools.tool import Arguments, Draft, Reach, Result, Tool, Unreadable
+from quorra.agent.calling.registry import Registry
+from quorra.agent.calling.tool import Arguments, Draft, Reach, Result, Tool, Unreadable
 from quorra.errors import QuorraError
 from quorra.inference.protocol import Call
 from quorra.state.audit import Audit

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from quorra.agent.asking import citing
-from quorra.agent.asking.answer import Citation
+from quorra.agent.asking.answer import Citation, Claim
 from quorra.agent.asking.citing import Span
-from quorra.agent.conversation.reply import Claim
 from quorra.agent.reading.sentences import sources, spans
 from quorra.agent.verifiers import claims
 from quorra.agent.verifiers.verify import Unbound, Verifier

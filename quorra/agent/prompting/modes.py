@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from quorra.agent.calling.tool import Reach
 from quorra.agent.scopes import GENERAL
 from quorra.agent.tools import review
 from quorra.agent.tools.told import given, quoted
-from quorra.agent.tools.tool import Reach
 from quorra.errors import QuorraError
 
 _FOLDERS, _DAYS = 12, 14

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from quorra.access.decision import Allowed, decide
 from quorra.access.principals import Principal
-from quorra.agent.tools.tool import Tool
+from quorra.agent.calling.tool import Tool
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 

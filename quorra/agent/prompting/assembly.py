@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quorra.agent.modes import Mode, Modes
-from quorra.agent.prompt import Prompt, Prompts
+from quorra.agent.calling.tool import Reach
+from quorra.agent.prompting.modes import Mode, Modes
+from quorra.agent.prompting.prompt import Prompt, Prompts
 from quorra.agent.scopes import GENERAL
 from quorra.agent.tools.told import quoted
-from quorra.agent.tools.tool import Reach
 from quorra.state.sessions import Session
 
 _CORE = "What is remembered of this household. It informs you and replaces nothing above."
