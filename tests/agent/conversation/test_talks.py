@@ -99,6 +99,17 @@ def test_what_is_looked_up_carries_the_reply(owner: Person):
     assert "Kiel" not in str(owner.home.stores.runs.events(reply.run_id))
 
 
+def test_a_model_hears_of_review_only_where_something_waits(owner: Person):
+    def offered() -> set[str]:
+        return {tool["function"]["name"] for tool in owner.home.inspector.of("owner")[0]["calls"][0]["tools"]}
+
+    owner.say("!say Hello.")
+    without = offered()
+    owner.proposal()
+    owner.say("!say Hello again.")
+    assert offered() - without == {"review_list", "review_show", "review_approve", "review_decline"}
+
+
 def test_a_tier_1_act_is_done_audited_and_told_afterwards(owner: Person, root: Path):
     step = call("document", path="household/attic", title="Attic", text="The attic is empty.")
     reply = owner.say(f"{step}\n!then\n!say I wrote it down.")
