@@ -14,6 +14,7 @@ from quorra.access.principals import Principal
 from quorra.agent.calling.registry import Registry
 from quorra.agent.calling.tool import Arguments, Draft, Reach, Result, Tool, Unreadable
 from quorra.errors import QuorraError
+from quorra.inference import protocol
 from quorra.inference.protocol import Call
 from quorra.state.audit import Audit
 
@@ -52,6 +53,14 @@ class Caller:
     def tools(self) -> tuple[Tool, ...]:
         """Gives what can be reached."""
         return self.registry.for_scope(self.scope, self.principal)
+
+    def offers(self) -> list[protocol.Tool]:
+        """Gives what the model is told of: what can be reached and is of use now."""
+        return [tool.offer() for tool in self.tools() if tool.useful(self.reach)]
+
+    def reaches(self, name: str) -> bool:
+        """Tells whether there is a tool of this name here."""
+        return self._tool(name) is not None
 
     def remember(self, call: Call, result: Result) -> None:
         """Takes note of a call that was answered before this process took the run on."""

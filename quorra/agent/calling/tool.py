@@ -95,7 +95,8 @@ class Tool:
 
     ``takes`` is a Struct: its fields make the schema and its docstring the description.
     ``draft`` is what a tier-2 tool shows before anybody says yes; a Result there is an error told to the model.
-    ``writes`` marks what changes the home at all, which only those may use who may write.
+    ``writes`` marks what changes the home at all, which only those may use who may write. ``useful`` tells
+    whether a model should hear of it now, so that it has few to choose from; it can be reached all the same.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Tool:
     run: Callable[[Reach, Arguments], Result]
     draft: Callable[[Reach, Arguments], Draft | Result] | None = None
     writes: bool = False
+    useful: Callable[[Reach], bool] = lambda _: True
 
     def offer(self) -> protocol.Tool:
         """Gives what a model is told."""

@@ -103,7 +103,7 @@ class Turn:
 
     def _speak(self) -> Sequence[Call]:
         """Streams what the model says; its text goes out at once, its reasoning on a channel of its own."""
-        tools = [tool.offer() for tool in self.caller.tools()]
+        tools = self.caller.offers()
         self._fit(sum(len(json.dumps(tool.parameters)) + len(tool.description) for tool in tools))
         self.record.call(self.chat.payload(self.messages, tools=tools, max_tokens=self.max_tokens))
         self._text = ""
@@ -134,7 +134,7 @@ class Turn:
         for at, call in enumerate(calls):
             if self.cancelled():
                 return self._interrupted()
-            self.emit(Event("status", f"using {call.name}" if self._known(call) else "using a tool"))
+            self.emit(Event("status", f"using {call.name}" if self.caller.reaches(call.name) else "using a tool"))
             answered = self.caller.call(call) if at < AT_ONCE else Ran(Result(_TOO_MANY, ok=False))
             if isinstance(answered, Wish):
                 return self._ask(answered)
@@ -142,9 +142,6 @@ class Turn:
             if self.caller.repeats >= REPEATS:
                 return self._end("stopped", "The model made the same call again and again; it was ended.")
         return None
-
-    def _known(self, call: Call) -> bool:
-        return any(tool.name == call.name for tool in self.caller.tools())
 
     def _take(self, call: str, ran: Ran) -> None:
         """Hands a call's answer to the model and to what is kept."""

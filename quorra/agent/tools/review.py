@@ -57,8 +57,11 @@ def waiting(reach: Reach) -> tuple[Item, ...]:
     """
     if not reach.window.whole or gate.barred(reach.principal):
         return ()
-    proposals = reach.rooms.proposals()
-    return tuple(item for item in proposals.box.waiting() if item.kind in proposals.kinds)
+    return reach.rooms.proposals().waiting()
+
+
+def _waits(reach: Reach) -> bool:
+    return bool(waiting(reach))
 
 
 def every(reach: Reach, call: ReviewList) -> Result:
@@ -186,9 +189,9 @@ def _few(reach: Reach, shown: Shown) -> str:
 
 _SCOPES = frozenset({GENERAL})
 TOOLS = (
-    Tool("review_list", ReviewList, _SCOPES, 0, every, writes=True),
-    Tool("review_show", ReviewShow, _SCOPES, 0, show, writes=True),
-    Tool("review_approve", ReviewApprove, _SCOPES, 2, approve, approval, writes=True),
-    Tool("review_decline", ReviewDecline, _SCOPES, 2, decline, refusal, writes=True),
+    Tool("review_list", ReviewList, _SCOPES, 0, every, writes=True, useful=_waits),
+    Tool("review_show", ReviewShow, _SCOPES, 0, show, writes=True, useful=_waits),
+    Tool("review_approve", ReviewApprove, _SCOPES, 2, approve, approval, writes=True, useful=_waits),
+    Tool("review_decline", ReviewDecline, _SCOPES, 2, decline, refusal, writes=True, useful=_waits),
     Tool("undo_change", UndoChange, _SCOPES, 2, undo, undoable, writes=True),
 )
