@@ -14,8 +14,8 @@ from litestar.types.internal_types import PathParameterDefinition
 
 from quorra import __version__
 from quorra.errors import QuorraError
-from quorra.surfaces.http import errors
-from quorra.surfaces.http.addresses import asking, chat, confirmations, front, inbox, inspect, outbox, runs, sessions
+from quorra.surfaces.http import errors, front
+from quorra.surfaces.http.addresses import asking, chat, confirmations, inbox, inspect, outbox, runs, sessions
 from quorra.surfaces.http.desk import Desk
 from quorra.surfaces.http.entry.auth import Auth
 

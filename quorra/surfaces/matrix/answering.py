@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from quorra.settings import Matrix
-from quorra.surfaces.matrix import rules, wording
 from quorra.surfaces.matrix.commands import Console
-from quorra.surfaces.matrix.rules import Command, Confirm, Decision, Forward, Ignore, Say
+from quorra.surfaces.matrix.hearing import rules
+from quorra.surfaces.matrix.hearing.rules import Command, Confirm, Decision, Forward, Ignore, Say
 from quorra.surfaces.matrix.service import Away, Got, Service
+from quorra.surfaces.matrix.speaking import wording
 from quorra.surfaces.matrix.store import Posted, Store, Waiting
 
 DECLINED = "All right, I won't do that."

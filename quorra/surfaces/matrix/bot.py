@@ -10,12 +10,14 @@ from pathlib import Path
 import nio
 
 from quorra.settings import Matrix
-from quorra.surfaces.matrix import answering, client, intake, rules, sending, wording
+from quorra.surfaces.matrix import answering, client
 from quorra.surfaces.matrix.answering import Answering
 from quorra.surfaces.matrix.client import Secrets, SignedOut
-from quorra.surfaces.matrix.notices import Notices
-from quorra.surfaces.matrix.rules import Confirm, Forward, Room
+from quorra.surfaces.matrix.hearing import intake, rules
+from quorra.surfaces.matrix.hearing.rules import Confirm, Forward, Room
 from quorra.surfaces.matrix.service import Away, Service
+from quorra.surfaces.matrix.speaking import sending, wording
+from quorra.surfaces.matrix.speaking.notices import Notices
 from quorra.surfaces.matrix.store import Store, Waiting
 
 LOCKED = "I can't read a message here: its key has not reached me. I answer when it comes; else please send it again."

@@ -12,7 +12,7 @@ from typing import Any
 
 from quorra.errors import QuorraError
 from quorra.state import database
-from quorra.surfaces.matrix.rules import Asked
+from quorra.surfaces.matrix.hearing.rules import Asked
 
 FILE = "bot.db"
 _ASKED = "id, person, session, digest, expires, shown, open, aside"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quorra.surfaces.matrix.rules import REFUSAL
+from quorra.surfaces.matrix.hearing.rules import REFUSAL
 from quorra.surfaces.matrix.store import Store
 from tests.conftest import cases
 from tests.surfaces.matrix.between import Between

@@ -10,7 +10,7 @@ import pytest
 
 from quorra.state import database
 from quorra.state.keys import SERVICE, Keys
-from quorra.surfaces.matrix.rules import NOT_YOURS
+from quorra.surfaces.matrix.hearing.rules import NOT_YOURS
 from tests.surfaces.http.conftest import BOILER, LOOKED, Service, call, new_home, ready, start
 from tests.surfaces.matrix.household import Household, with_household
 from tests.surfaces.matrix.synapse import Synapse

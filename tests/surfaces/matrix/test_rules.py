@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from quorra.surfaces.matrix import rules, words
-from quorra.surfaces.matrix.rules import Asked, Command, Confirm, Decision, Forward, Ignore, Room, Say
+from quorra.surfaces.matrix.hearing import rules, words
+from quorra.surfaces.matrix.hearing.rules import Asked, Command, Confirm, Decision, Forward, Ignore, Room, Say
 from tests.conftest import ROOT
 
 ME, MIRA, TOM = "@quorra:example.org", "@mira:example.org", "@tom:example.org"

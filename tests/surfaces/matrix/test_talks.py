@@ -11,7 +11,7 @@ import nio
 
 from quorra.surfaces.matrix.answering import DECLINED
 from quorra.surfaces.matrix.bot import LOCKED
-from quorra.surfaces.matrix.rules import NOT_YOURS, ONLY_TEXT
+from quorra.surfaces.matrix.hearing.rules import NOT_YOURS, ONLY_TEXT
 from quorra.surfaces.matrix.store import FILE, Store
 from tests.surfaces.matrix.household import Household, with_household
 from tests.surfaces.matrix.synapse import Person, Synapse

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from quorra.surfaces.matrix import words
+from quorra.surfaces.matrix.hearing import words
 
 COMMAND = "!quorra"
 ONLY_TEXT = "I can only read text, not files, pictures or recordings."

@@ -6,8 +6,9 @@ from typing import Any
 
 import nio
 
-from quorra.surfaces.matrix import client, rules
+from quorra.surfaces.matrix import client
 from quorra.surfaces.matrix.client import Client
+from quorra.surfaces.matrix.hearing import rules
 from quorra.surfaces.matrix.store import Store
 
 _ASKING = frozenset({"m.room.message", "m.reaction"})

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from quorra.settings import Matrix
-from quorra.surfaces.matrix import wording
 from quorra.surfaces.matrix.service import Service
+from quorra.surfaces.matrix.speaking import wording
 from quorra.surfaces.matrix.store import Store
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from quorra.surfaces.matrix import words
-from quorra.surfaces.matrix.rules import Asked
+from quorra.surfaces.matrix.hearing import words
+from quorra.surfaces.matrix.hearing.rules import Asked
 
 MOST = 6000
 """Characters of one message; an encrypted event of the size that servers take holds several times that."""

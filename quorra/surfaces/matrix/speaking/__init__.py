@@ -1,0 +1,1 @@
+"""What the bot says: its own sentences, sent once each."""
