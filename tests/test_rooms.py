@@ -33,8 +33,9 @@ def test_a_file_and_its_functions_are_short(file: Path):
 
 
 def test_a_room_has_few_files():
-    rooms = Counter(file.parent for file in FILES if file.parent.parent == ROOT / "quorra" and file.stem != "__init__")
-    assert {folder.name: count for folder, count in rooms.items() if count > 8} == {}
+    rooms = Counter(str(file.parent.relative_to(ROOT)) for file in FILES if file.stem != "__init__")
+    del rooms["quorra/surfaces/cli/verbs"]  # one file a family of verbs, as the command line lists them
+    assert {folder: count for folder, count in rooms.items() if count > 8} == {}
 
 
 def test_only_the_gate_moves_the_branch():
