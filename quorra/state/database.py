@@ -94,12 +94,10 @@ class Database:
             try:
                 yield
                 self.ask("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.rollback()
-                raise
             finally:
                 self._depth = 0
+                if self._connection.in_transaction:
+                    self._connection.rollback()
             for work in self._after:
                 work()
 
