@@ -64,7 +64,9 @@ async def play(attack: dict[str, Any], made: Template, folder: Path, embedder: A
     return playing
 
 
-async def existence(attack: dict[str, Any], told: str, first: Play, made: Template, folder: Path, embedder: Any) -> list[str]:
+async def existence(
+    attack: dict[str, Any], told: str, first: Play, made: Template, folder: Path, embedder: Any
+) -> list[str]:
     """Plays an attack again where a thing does not exist, and tells whether anybody could notice."""
     other = await play(attack, made, folder, embedder, "members" if told == "household" else told)
     try:
@@ -115,7 +117,9 @@ def show(playing: Play) -> None:
         print(f"[{one.step}] {one.who or 'stranger'} {one.channel} {one.asked} -> {one.status}\n    {one.text[:1500]}")
     for sent in playing.stage.puppet.sent:
         for message in sent.messages[1:]:
-            print(f"  ({sent.who}) {message.role}: {message.content[:700]} {[c.name + c.arguments[:200] for c in message.calls]}")
+            print(
+                f"  ({sent.who}) {message.role}: {message.content[:700]} {[c.name + c.arguments[:200] for c in message.calls]}"
+            )
 
 
 SHOW = "--show" in sys.argv
@@ -201,7 +205,9 @@ def told(result: Result) -> None:
     if result.crash:
         print(f"{result.ident} CRASH {result.crash}")
     if os.environ.get("VERBOSE"):
-        print(f"{result.ident} {result.seconds:.2f}s judged {result.judged} unjudged {result.unjudged} asked {result.asked} agreed {result.agreed} {result.unlucky}")
+        print(
+            f"{result.ident} {result.seconds:.2f}s judged {result.judged} unjudged {result.unjudged} asked {result.asked} agreed {result.agreed} {result.unlucky}"
+        )
     sys.stdout.flush()
 
 
@@ -209,7 +215,12 @@ def report(results: list[Result], seconds: float) -> bool:
     """Prints the figure; tells whether it holds."""
     counted = Counter(judge.partition(":")[0] for one in results for judge in {judge for judge, _ in one.breaches})
     tier2 = sum(counted[name] for name in ("tier2", "vault", "twice"))
-    looked = sum(any(judge in ("reads", "sessions") or judge.startswith(("reads", "shown", "tells")) for judge, _ in one.breaches) for one in results)
+    looked = sum(
+        any(
+            judge in ("reads", "sessions") or judge.startswith(("reads", "shown", "tells")) for judge, _ in one.breaches
+        )
+        for one in results
+    )
     gaps = sum(any(judge in ("audit", "forged", "text") for judge, _ in one.breaches) for one in results)
     row = {
         "figure": "attacks", "run": len(results), "words_judged": sum(one.judged for one in results),

@@ -50,9 +50,9 @@ def _chain(play: Play, rows: list[Row]) -> Iterator[str]:
 def _calls(runs: dict[str, Row], rows: list[Row]) -> Iterator[str]:
     """Finds acts that have begun and have no end."""
     begun = Counter((row["run"], row["tool"]) for row in rows if row["action"] == "call")
-    ended = Counter((row["run"], row["tool"]) for row in rows if row["action"] in ("done", "failed") and row["ok"] is not None)
+    ended = Counter((row["run"], row["tool"]) for row in rows if row["action"] in ("done", "failed", "interrupted"))
     for key, times in begun.items():
-        if ended[key] < times and runs.get(key[0], {}).get("state") not in ("running", "failed"):
+        if ended[key] < times and runs.get(key[0], {}).get("state") != "running":
             yield f"{key[1]} begun {times} times and ended {ended[key]} times"
 
 
@@ -73,7 +73,13 @@ def _cards(play: Play, rows: list[Row]) -> Iterator[str]:
     gone = seen.keys() - play.moments[-1].after.tables["inbox"].keys()
     for ident in gone:
         acts = {row["action"] for row in rows if row["run"] == seen[ident]["run"]}
-        if seen[ident]["state"] == "draft_ready" and not acts & {"cancelled", "declined", "expired", "approved", "forgotten"}:
+        if seen[ident]["state"] == "draft_ready" and not acts & {
+            "cancelled",
+            "declined",
+            "expired",
+            "approved",
+            "forgotten",
+        }:
             yield f"card {ident} waited and is gone, and no row says so"
 
 
@@ -85,11 +91,9 @@ def _effects(play: Play, rows: list[Row]) -> Iterator[str]:
     for (session, tool), times in tools.items():
         if tool in ("document", "undo_change", "organize") and done[(session, tool)] < times:
             yield f"{times} commits of {tool} and {done[(session, tool)]} rows"
-    decided = sum(
-        row["ok"] == 1 and (row["action"] == "done" and row["tool"] in ("review_approve", "review_decline"))
-        or row["action"] in ("approve", "decline") and row["ok"] == 1
-        for row in rows
-    )
+    tools = ("review", "review_approve", "review_decline")
+    known = [row for row in rows if row["action"] == "interrupted" or (row["action"] == "done" and row["ok"])]
+    decided = sum(row["tool"] in tools for row in known)
     inbox = play.moments[-1].after.tables["inbox"].values()
     ended = sum(row["kind"] != CARD and row["state"] in ("applied", "declined") for row in inbox)
     if decided < ended:

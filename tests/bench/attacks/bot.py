@@ -8,10 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from quorra.settings import Matrix
-from quorra.surfaces.matrix import answering
+from quorra.surfaces.matrix import answering, intake, rules
 from quorra.surfaces.matrix.answering import Answering
-from quorra.surfaces.matrix.hearing import intake, rules
-from quorra.surfaces.matrix.hearing.rules import Room
+from quorra.surfaces.matrix.rules import Room
 from quorra.surfaces.matrix.service import Service
 from quorra.surfaces.matrix.store import Store
 from tests.bench.attacks.stage import PEOPLE
@@ -66,6 +65,8 @@ class Bot:
         self._take(room, event, now)
         for waits in self.store.waiting(room):
             decision = rules.decide(waits.source, self._seen(room, kind), now)
+            if waits.source["type"] == "m.room.message" and not isinstance(decision, rules.Confirm):
+                self.store.aside(room)
             try:
                 posted = await self._answering.answer(waits, decision, now)
             except (KeyError, TypeError, AttributeError, ValueError):

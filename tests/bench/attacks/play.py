@@ -8,19 +8,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from quorra.access.changes import writing
+from quorra.errors import QuorraError
 from quorra.ledger.change import Origin
 from tests.bench.attacks import watch, wire
+from tests.bench.attacks.beside import Beside
+from tests.bench.attacks.books import Books, Consent
 from tests.bench.attacks.bot import Bot, Heard
 from tests.bench.attacks.people import Actor, Card, Cast, principal
 from tests.bench.attacks.stage import PEOPLE, Stage, git, put
 from tests.bench.attacks.watch import Seen
 from tests.bench.attacks.wire import Answered
 
-YES = frozenset(
-    "yes|yes please|yep|y|ok|okay|sure|ja|ja bitte|oui|sí|si|do it|go ahead|approve|approved|confirm|confirmed|yes do it"
-    "|yes, do it|👍|✅|да|はい|i approve|please do|yes go ahead".split("|")
-)
-"""What a right yes looks like to the judges; it is a list of their own, shorter than Quorra's."""
 Step = dict[str, Any]
 
 
@@ -38,17 +36,6 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Consent:
-    """A right person's right yes, by the runner's own books: to a card as it was shown to them, or to a proposal."""
-
-    step: int
-    who: str
-    card: str = ""
-    proposal: str = ""
-    digest: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Moment:
     """A step with what could be seen before and after it."""
 
@@ -56,7 +43,6 @@ class Moment:
     actor: Actor
     before: Seen
     after: Seen
-    staged: bool
 
 
 @dataclass
@@ -67,11 +53,20 @@ class Play:
     stage: Stage
     cast: Cast
     shown: list[Shown] = field(default_factory=list)
-    consents: list[Consent] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
     said: dict[str, list[str]] = field(default_factory=dict)
     unlucky: list[str] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
     at: int = 0
+
+    def __post_init__(self) -> None:
+        self.books = Books(self.cast)
+        self.beside = Beside(self.stage.folder)
+
+    @property
+    def consents(self) -> list[Consent]:
+        """Gives the right yeses so far."""
+        return self.books.consents
 
     async def run(self) -> None:
         """Plays all steps; the service runs from before the first to after the last."""
@@ -81,11 +76,11 @@ class Play:
         seen = watch.look(self.stage.folder)
         self.first = seen
         for self.at, step in enumerate(self.attack["steps"]):
-            staged = bool({"propose", "wait", "restart", "hand_edit", "revoke"} & step.keys())
+            self.books.at = self.at
             await self._step(step)
             after = watch.look(self.stage.folder)
             actor = self.cast.actor(step.get("as", self.attack["as"]))
-            self.moments.append(Moment(step, actor, seen, after, staged))
+            self.moments.append(Moment(step, actor, seen, after))
             seen = after
         await asyncio.sleep(0)
         await self.bot.close()
@@ -114,6 +109,10 @@ class Play:
         await getattr(self, f"_{kind}")(step, actor)
 
     async def _parallel(self, step: Step, _: Actor) -> None:
+        for one in step["parallel"]:
+            if "other" in one:
+                told = self._elsewhere(one["other"], self.cast.actor(one.get("as", self.attack["as"])))
+                await self.beside.prepare(id(one), told)
         await asyncio.gather(*(self._step(one) for one in step["parallel"]))
 
     async def _say(self, step: Step, actor: Actor) -> None:
@@ -128,11 +127,15 @@ class Play:
         if "scope" in step:
             body.pop("scope", None)
             body |= {"scope": step["scope"]} if step["scope"] else {}
-        body |= {key: self.cast.fill(step[key]) for key in ("origin", "message_id", "confirmation_id", "digest") if key in step}
+        body |= {
+            key: self.cast.fill(step[key])
+            for key in ("origin", "message_id", "confirmation_id", "digest")
+            if key in step
+        }
         for way in ("purpose", "mode"):
             if way in step:
                 body = await self._beforehand(way, step, actor, body)
-        self._natural(text, actor, body.get("session_id"))
+        self.books.natural(text, actor, body.get("session_id"))
         streamed = "hang_up" in step or sum(map(ord, self.attack["id"])) % 2
         await self._ask(actor, "POST", "/chat/stream" if streamed else "/chat", body, hang_up=step.get("hang_up", ""))
 
@@ -157,7 +160,13 @@ class Play:
     async def _confirm(self, step: Step, actor: Actor) -> None:
         which = step["confirm"]
         card = self.cast.card(which, actor.who)
-        ident = self.cast.fill(which.removeprefix("forged:")) if which.startswith("forged:") else card.ident if card else "none"
+        ident = (
+            self.cast.fill(which.removeprefix("forged:"))
+            if which.startswith("forged:")
+            else card.ident
+            if card
+            else "none"
+        )
         body: dict[str, Any] = {"message": step.get("message", "yes"), "confirmation_id": ident}
         if "session" in step and (session := self._session(step, actor)):
             body["session_id"] = session
@@ -169,8 +178,7 @@ class Play:
             body["message_id"] = step["message_id"]
         if step.get("model"):
             self.stage.puppet.expect(body["message"], actor.who, step["model"])
-        if card and card.ident == ident and card.who == actor.who and body.get("digest", card.digest) == card.digest:
-            self.consents.append(Consent(self.at, actor.who, card=ident, digest=card.digest))
+        self.books.card(ident, actor.who, body.get("digest"))
         await self._ask(actor, "POST", "/chat", body)
 
     async def _cancel(self, step: Step, actor: Actor) -> None:
@@ -191,42 +199,21 @@ class Play:
         ]
         given = {name.lower() for name, _ in headers}
         own = {"authorization", "cookie"} & given
-        acting = Actor("", headers) if own and not self._rightly(headers) else actor
+        acting = Actor(self.books.whose(headers), headers) if own else actor
         headers += [pair for pair in actor.headers if not own and pair[0].lower() not in given]
         body = self.cast.fill(told.get("body"))
         if "model" in step:
             self.stage.puppet.expect(str((body or {}).get("message", "")), acting.who, step["model"])
-        self._http_consent(told, body, acting, headers)
+        self.books.request(told["method"], self.cast.fill(told["path"]), body, acting, headers)
         for method, path, more in _alike(told["method"], self.cast.fill(told["path"])):
             await self._ask(Actor(acting.who, headers), method, path, more if more is not None else body)
 
-    def _rightly(self, headers: list[tuple[str, str]]) -> bool:
-        """Tells whether the headers of a step hold exactly one person's own key."""
-        sent = [value for name, value in headers if name.lower() == "authorization"]
-        return len(sent) == 1 and sent[0].removeprefix("Bearer ") in self.stage.made.keys.values()
-
-    def _http_consent(self, told: Step, body: Any, actor: Actor, headers: list[tuple[str, str]]) -> None:
-        path, body = self.cast.fill(told["path"]).partition("?")[0], body if isinstance(body, dict) else {}
-        if any(name.lower() == "origin" for name, _ in headers):
-            return
-        words = path.strip("/").split("/")
-        if told["method"] == "POST" and words[0] == "inbox" and actor.who == "owner" and len(words) == 3:
-            self.consents.append(Consent(self.at, "owner", proposal=words[1]))
-        if told["method"] != "POST" or words[0] != "chat" or not actor.who:
-            return
-        card = self.cast.cards.get(str(body.get("confirmation_id")))
-        if card and card.who == actor.who and body.get("digest", card.digest) == card.digest:
-            self.consents.append(Consent(self.at, actor.who, card=card.ident, digest=card.digest))
-        elif not card:
-            self._natural(str(body.get("message", "")), actor, body.get("session_id"))
-
-    def _natural(self, text: str, actor: Actor, session: str | None) -> None:
-        """Takes note of a plain yes: it is meant for the newest card of that person in that session."""
-        mine = [card for card in self.cast.cards.values() if card.who == actor.who and card.session == session]
-        if actor.who and mine and text.casefold().strip(" .!\n") in YES:
-            self.consents.append(Consent(self.at, actor.who, card=mine[-1].ident, digest=mine[-1].digest))
-
     async def _ask(self, actor: Actor, method: str, path: str, body: Any, hang_up: str = "") -> Answered:
+        if isinstance(body, dict) and isinstance(text := body.get("message", body.get("question")), str):
+            self.stage.puppet.known(text, actor.who)
+        if path.startswith(f"/?token={self.stage.link}") and self.stage.link not in self.used:
+            self.used.add(self.stage.link)
+            actor = Actor("owner", actor.headers)  # whoever holds the one-time link first is the owner, by design
         raw = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode("utf-8")
         ends = {"after-first-status": "event: status", "after-first-token": "event: token"}.get(hang_up, hang_up)
         told = await wire.send(
@@ -257,10 +244,17 @@ class Play:
         )  # fmt: skip
 
     async def _propose(self, step: Step, actor: Actor) -> None:
+        """Puts a proposal into the inbox; what the home would never take there is no attack on the rest."""
+        try:
+            self._park(step, actor)
+        except QuorraError as error:
+            self.unlucky.append(f"proposal refused: {error.code}")
+
+    def _park(self, step: Step, actor: Actor) -> None:
         told, home = self.cast.fill(step["propose"]), self.stage.home
         origin = Origin(principal(actor.who), "cli", told.get("reason", ""))
         if "operations" in told:
-            payload = {"operations": [{"op": one["op"], "src": one["src"], "dst": one.get("dst", "")} for one in told["operations"]]}
+            payload: dict[str, Any] = {"operations": [{"dst": "", **one} for one in told["operations"]]}
             done = home.proposals.park("reorganize", payload, origin, home.ledger.clock())
         else:
             payload = dict(writing.payload(home.library, told["path"], told["text"].encode("utf-8", "surrogatepass")))
@@ -278,6 +272,7 @@ class Play:
             git(self.stage.folder, "commit", "-q", "-m", "By hand")
 
     async def _revoke(self, step: Step, _: Actor) -> None:
+        self.books.revoked.add(self.stage.made.keys[step["revoke"]])
         self.stage.revoke(self.stage.made.idents[step["revoke"]])
 
     async def _wait(self, step: Step, _: Actor) -> None:
@@ -299,22 +294,26 @@ class Play:
         told = self.cast.fill(step["matrix"])
         name = told["sender"][1:].partition(":")[0]
         who = name if told["sender"] in {f"@{one}:example.org" for one in PEOPLE} else ""
-        content = told["event"].get("content", {})
-        body = str(content.get("m.new_content", content).get("body", "")) if isinstance(content, dict) else ""
+        body = _body(told["event"].get("content", {}))
         plain = body.partition("\n\n")[2] if body.startswith("> ") else body
         if "model" in step:
             self.stage.puppet.expect(plain.removeprefix("Quorra: ").removeprefix("Quorra, "), who, step["model"])
-        self._matrix_consent(told, who, plain, content if isinstance(content, dict) else {})
+        mine = {one.shown: one.id for one in self.bot.asked() if one.person.partition("@")[0] == who and one.shown}
+        self.books.event(told, who, plain, mine)
         self.said.setdefault(who, []).append(json.dumps(told, ensure_ascii=False))
         for heard in await self.bot.hear(told, datetime.now(UTC)):
             self._heard(heard, who)
         self.cast.events |= self.bot.cards()
+        if told.get("room") == "group" and told["event"].get("type") == "m.room.message":
+            self.books.fresh = False
         for one in self.bot.asked():
             self._card_of(one)
 
     def _heard(self, heard: Heard, sender: str) -> None:
         for reader in heard.readers or ("",):
-            self.shown.append(Shown(self.at, reader, "room", f"{heard.room} to {sender or 'stranger'}", 200, heard.text))
+            self.shown.append(
+                Shown(self.at, reader, "room", f"{heard.room} to {sender or 'stranger'}", 200, heard.text)
+            )
 
     def _card_of(self, one: Any) -> None:
         """Takes note of a card in a room: what it shows is what the database holds of it now."""
@@ -323,31 +322,51 @@ class Play:
         self.cast.sessions[who] = one.session
         if row and one.id not in self.cast.cards:
             told = json.loads(row["payload"])
+            self.books.fresh = True
             self.card(who, {
                 "id": one.id, "session_id": one.session, "tool": row["tool"], "arguments": told["arguments"],
                 "digest": one.digest, "title": row["title"], "description": told["text"],
             })  # fmt: skip
 
-    def _matrix_consent(self, told: Mapping[str, Any], who: str, plain: str, content: Mapping[str, Any]) -> None:
-        """Takes note of a right yes in a room: of the person asked, to the card or right after it, and not injected."""
-        if not who or content.get("plaintext") or told.get("encrypted") is False:
-            return
-        relation = content.get("m.relates_to") or {}
-        words = plain.casefold().removeprefix("quorra").strip(" .!:,\n")
-        if told["event"].get("type") == "m.reaction" and str(relation.get("key")) in YES | {"✔", "👌"}:
-            shown = {one.shown: one.id for one in self.bot.asked() if one.person.partition("@")[0] == who}
-            ident = shown.get(relation.get("event_id"), "")
-        elif words in YES and content.get("msgtype") == "m.text" and relation.get("rel_type") != "m.replace":
-            ident = next((card.ident for card in reversed(self.cast.cards.values()) if card.who == who), "")
+    async def _kill(self, step: Step, actor: Actor) -> None:
+        """Lets another process take up the conversation, kills it after a while, and starts the service again."""
+        told = self._elsewhere(step["kill"], actor)
+        await self.stage.stop()
+        await self.beside.killed(told, step["kill"]["after"])
+        await self.stage.start()
+        self.bot = self._bot()
+
+    async def _other(self, step: Step, actor: Actor) -> None:
+        """Says something by a process of its own beside the service; several at once begin together."""
+        told = self._elsewhere(step["other"], actor)
+        text = await self.beside.said(id(step), told)
+        self.shown.append(Shown(self.at, actor.who, "other", told["body"]["message"], 200, text))
+
+    def _elsewhere(self, told: Mapping[str, Any], actor: Actor) -> dict[str, Any]:
+        """Gives what is said elsewhere: a yes to the person's newest card, or words of their own."""
+        text = self.cast.fill(told.get("say", "yes"))
+        body: dict[str, Any] = {"message": text, "message_id": told.get("message_id", "")}
+        card = self.cast.card("last", actor.who) if told.get("confirm") else None
+        session = self.cast.sessions.get(actor.who)
+        if card:
+            body |= {"confirmation_id": card.ident, "session_id": card.session}
+            self.books.card(card.ident, actor.who)
         else:
-            return
-        if card := self.cast.cards.get(ident):
-            self.consents.append(Consent(self.at, who, card=ident, digest=card.digest))
+            body |= {"session_id": session} if session and told.get("session") != "new" else {"scope": ["general"]}
+            self.books.natural(text, actor, body.get("session_id"))
+        return {"principal": principal(actor.who), "body": body, "model": self.cast.fill(told.get("model", []))}
 
 
 KINDS = (
-    "say", "confirm", "cancel", "edit", "http", "propose", "wait", "restart", "parallel", "matrix", "hand_edit", "revoke"
+    "say", "confirm", "cancel", "edit", "http", "propose", "wait", "restart", "parallel", "matrix", "hand_edit", "revoke",
+    "kill", "other",
 )  # fmt: skip
+
+
+def _body(content: Any) -> str:
+    """Gives the words of an event, an edit's new ones."""
+    new = content.get("m.new_content", content) if isinstance(content, dict) else {}
+    return str(new.get("body", "")) if isinstance(new, dict) else ""
 
 
 def _alike(method: str, path: str) -> list[tuple[str, str, Any]]:

@@ -71,9 +71,11 @@ class Provider:
 
     def _signed(self, header: dict[str, Any], claims: dict[str, Any], how: dict[str, str]) -> str:
         header["alg"] = how["alg"]
-        if how["alg"] == "RS256":
+        if how["alg"] == "RS256" and "crit" not in header:
             return jwt.encode(header, claims, self._foreign if how["key"] == "attacker" else self._key)
         head = f"{_b64(json.dumps(header).encode())}.{_b64(json.dumps(claims).encode())}"
+        if "crit" in header:
+            return f"{head}.{_b64(self._raw(head))}"
         if not how["alg"].startswith("HS"):
             return f"{head}."
         secrets = {
@@ -82,3 +84,11 @@ class Provider:
         }
         mac = hmac.new(secrets.get(how["key"], b""), head.encode(), hashlib.sha256).digest()
         return f"{head}.{_b64(mac)}"
+
+    def _raw(self, head: str) -> bytes:
+        """Signs what the library would refuse to sign."""
+        from cryptography.hazmat.primitives import hashes
+        from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+
+        signed: bytes = self._key.raw_value.sign(head.encode(), PKCS1v15(), hashes.SHA256())
+        return signed

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from quorra.inference.chat.wire import named, request
-from quorra.inference.protocol import Abilities, Call, Delta, Message, Tool, Usage
+from quorra.inference.protocol import Abilities, Call, Delta, GenerationFailed, Message, Tool, Usage
 
 ORDER = re.compile(r"!call[ \t]+(\S+)[ \t]*(.*)")
 OVER = "That is all."
@@ -55,7 +55,6 @@ class Puppet:
     name: str = "puppet"
     abilities: Abilities = field(default_factory=lambda: Abilities(True, True, 32_000, "composition"))
     sent: list[Sent] = field(default_factory=list)
-    pause: float = 0.0
 
     def __post_init__(self) -> None:
         self._scripts: dict[str, Script] = {}
@@ -69,6 +68,11 @@ class Puppet:
             script.who = who
             script.steps.extend(steps)
             self._newest = script
+
+    def known(self, message: str, who: str) -> None:
+        """Notes whose message it is, without anything to do for it."""
+        with self._lock:
+            self._scripts.setdefault(message, Script(who, deque())).who = who
 
     def generate(
         self,
@@ -85,7 +89,9 @@ class Puppet:
             self.sent.append(Sent(script.who if script else "", tuple(messages), tuple(tool.name for tool in tools)))
             steps = script.steps if script and script.steps else self._newest.steps if self._newest else deque()
             step = steps.popleft() if steps else [{"text": OVER}]
-            return Played(*self._acts(step, messages), self.pause, cancelled)
+            fails = any("fail" in act for act in step)
+            text, calls = self._acts([act for act in step if "fail" not in act], messages)
+            return Played(text, calls, fails, cancelled)
 
     def payload(self, messages: Sequence[Message], *, tools: Sequence[Tool] = (), **more: Any) -> Mapping[str, Any]:
         """Gives what ``generate`` is handed."""
@@ -100,7 +106,8 @@ class Puppet:
 
     def _script(self, messages: Sequence[Message]) -> Script | None:
         asked = next((message.content for message in reversed(messages) if message.role == "user"), "")
-        known = [key for key in self._scripts if key and (key in asked or asked in key)]
+        told = "\n".join(message.content for message in messages if message.role == "user")
+        known = [key for words in (asked, told) for key in self._scripts if key and (key in words or words in key)]
         return self._scripts.get(asked) or (self._scripts[max(known, key=len)] if known else None)
 
     def _acts(self, step: Step, messages: Sequence[Message]) -> tuple[str, tuple[Call, ...]]:
@@ -129,15 +136,15 @@ class Puppet:
 class Played:
     """One step being played."""
 
-    def __init__(self, text: str, calls: tuple[Call, ...], pause: float, cancelled: Callable[[], bool]) -> None:
+    def __init__(self, text: str, calls: tuple[Call, ...], fails: bool, cancelled: Callable[[], bool]) -> None:
         self.usage: Usage | None = None
         self.calls: tuple[Call, ...] = ()
-        self._text, self._calls, self._pause, self._cancelled = text, calls, pause, cancelled
+        self._text, self._calls, self._fails, self._cancelled = text, calls, fails, cancelled
 
     def __iter__(self) -> Iterator[Delta]:
         """Says its text and makes its calls."""
-        if self._pause:
-            threading.Event().wait(self._pause)
+        if self._fails:
+            raise GenerationFailed("The puppet was told to fail.", "Ask again.")
         if self._text:
             yield Delta("text", self._text)
         gone = self._cancelled()

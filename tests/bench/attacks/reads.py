@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from tests.bench.attacks.acts import Verdict
 from tests.bench.attacks.play import Play
@@ -96,7 +95,9 @@ def shown(play: Play, text: str, who: str | None = None) -> list[str] | None:
     acting = {one.who for one in told(play)}
     if not judged or (set(lacking) & acting and not set(judged) & acting):
         return None
-    return [f"{one.who or 'a stranger'} by {one.way[:80]}" for one in told(play) if one.who in judged and text in one.text]
+    return [
+        f"{one.who or 'a stranger'} by {one.way[:80]}" for one in told(play) if one.who in judged and text in one.text
+    ]
 
 
 def foreign(play: Play) -> Iterator[str]:
@@ -129,12 +130,20 @@ def plain(play: Play) -> list[str]:
         if one.who == "owner":
             continue
         text = f"{one.who} {one.text}"
-        for port in (str(play.stage.port), *filter(None, play.cast.sessions.values()), str(play.stage.folder)):
+        for port in (str(play.stage.port), *_idents(play), str(play.stage.folder)):
             text = text.replace(port, "#")
         for pattern, mark in HIDES:
             text = pattern.sub(mark, text)
         rows.append(text)
     return rows
+
+
+def _idents(play: Play) -> list[str]:
+    """Gives the sessions' ids, and what stands for one that is not there."""
+    found = [ident for ident in play.cast.sessions.values() if ident]
+    return found + [
+        play.cast.fill(f"{{session:{who}}}") for who in ("owner", "mira", "tom") if who in play.cast.sessions
+    ]
 
 
 def distinct(lines: list[str], others: list[str]) -> str:
@@ -143,11 +152,8 @@ def distinct(lines: list[str], others: list[str]) -> str:
         return f"{len(lines)} answers against {len(others)}"
     for one, other in zip(lines, others, strict=True):
         if one != other:
-            at = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+            at = next(
+                (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+            )
             return json.dumps([one[max(0, at - 60) : at + 80], other[max(0, at - 60) : at + 80]], ensure_ascii=False)
     return ""
-
-
-def root(play: Play) -> Path:
-    """Gives the home."""
-    return play.stage.folder

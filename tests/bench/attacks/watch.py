@@ -80,7 +80,11 @@ def log_text(home: Path) -> str:
 def _head(home: Path) -> str:
     head = (home / ".git" / "HEAD").read_text().strip()
     file = home / ".git" / head.removeprefix("ref: ")
-    return file.read_text().strip() if head.startswith("ref: ") and file.is_file() else git(home, "rev-parse", "HEAD").strip()
+    return (
+        file.read_text().strip()
+        if head.startswith("ref: ") and file.is_file()
+        else git(home, "rev-parse", "HEAD").strip()
+    )
 
 
 def _files(home: Path, top: str) -> Iterator[str]:

@@ -49,7 +49,9 @@ def _vault_changed(play: Play, path: str) -> Judged:
         if _agreed(play, at):
             continue
         for file, was in play.first.files.items():
-            if path in ("", file.removeprefix("vault/")) and one.before.files.get(file) == was != one.after.files.get(file):
+            if path in ("", file.removeprefix("vault/")) and one.before.files.get(file) == was != one.after.files.get(
+                file
+            ):
                 found.append(f"step {at} changed {file}")
     return found
 
@@ -64,7 +66,8 @@ def broken(play: Play) -> list[str]:
     restarts = any("restart" in json.dumps(one.step) for one in play.moments)
     hung = any("hang_up" in json.dumps(one.step) for one in play.moments)
     for one in play.shown:
-        if one.status >= 500 and one.status != 503 or "Traceback" in one.text or '"code":"internal"' in one.text:
+        told = one.status == 503 or (one.status == 502 and '"generation_failed"' in one.text)
+        if (one.status >= 500 and not told) or "Traceback" in one.text or '"code":"internal"' in one.text:
             found.append(f"step {one.step}: {one.asked[:80]} {one.status} {one.text[:100]}")
         if one.status == 0 and not restarts and not hung:
             found.append(f"step {one.step}: {one.asked[:80]} got no answer")
@@ -74,8 +77,14 @@ def broken(play: Play) -> list[str]:
 def _tool_ran(play: Play, name: str) -> Judged:
     real = NAMES.get(name, name)
     rows = watch.entries(play.stage.folder)
-    ran = [row for row in rows if row["kind"] == "tool_result" and row["data"].get("name") == real and row["data"].get("ok")]
-    strangers = [row for row in ran if real not in NAMES.values() and not real.startswith("review") and real != "document"]
+    ran = [
+        row
+        for row in rows
+        if row["kind"] == "tool_result" and row["data"].get("name") == real and row["data"].get("ok")
+    ]
+    strangers = [
+        row for row in ran if real not in NAMES.values() and not real.startswith("review") and real != "document"
+    ]
     if real in NAMES.values() or real.startswith("review") or real == "document":
         return [f"{real} ran in {row['session']}" for row in ran if not _ownstool(play, row["session"], real)]
     return [f"{real} ran" for _ in strangers]
@@ -87,7 +96,9 @@ def _ownstool(play: Play, session: str, tool: str) -> bool:
     if row is None or not row["scope"]:
         return False
     reads_only = tool in NAMES.values() and tool != "undo_change"
-    return (row["principal"] == "owner" or reads_only) and (tool not in ("review_approve", "undo_change") or bool(play.consents))
+    return (row["principal"] == "owner" or reads_only) and (
+        tool not in ("review_approve", "undo_change") or bool(play.consents)
+    )
 
 
 def _changed(table: str, column: str) -> Callable[[Play, str], Judged]:
@@ -98,7 +109,10 @@ def _changed(table: str, column: str) -> Callable[[Play, str], Judged]:
                 old = one.before.tables[table].get(ident)
                 other = row["principal"] != principal(one.actor.who)
                 if old and old[column] != row[column] and (other or _by_model(one.step, column)):
-                    if not (column == "mode" and row[column] is None) and row["principal"] in (principal(who), row["principal"]):
+                    if not (column == "mode" and row[column] is None) and row["principal"] in (
+                        principal(who),
+                        row["principal"],
+                    ):
                         found.append(f"step {at}: {column} of {ident} is {row[column]}")
         return found
 
@@ -164,7 +178,12 @@ def _unlimited(play: Play, _: str) -> Judged:
 
 def _header(name: str) -> Callable[[Play, str], Judged]:
     def judge(play: Play, rest: str) -> Judged:
-        return [f"{one.asked[:60]}: {key}: {value}" for one in play.shown for key, value in one.headers if key == name and rest in value]
+        return [
+            f"{one.asked[:60]}: {key}: {value}"
+            for one in play.shown
+            for key, value in one.headers
+            if key == name and rest in value
+        ]
 
     return judge
 
