@@ -8,9 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from quorra.settings import Matrix
-from quorra.surfaces.matrix import answering, intake, rules
+from quorra.surfaces.matrix import answering
 from quorra.surfaces.matrix.answering import Answering
-from quorra.surfaces.matrix.rules import Room
+from quorra.surfaces.matrix.hearing import intake, rules
+from quorra.surfaces.matrix.hearing.rules import Room
 from quorra.surfaces.matrix.service import Service
 from quorra.surfaces.matrix.store import Store
 from tests.bench.attacks.stage import PEOPLE
