@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import json
 import multiprocessing
-import os
 import shutil
 import sys
 import tempfile
@@ -92,7 +91,9 @@ async def attacked(attack: dict[str, Any], made: Template, folder: Path, embedde
             if told.startswith("tells_existence:"):
                 again = folder.parent / f"{folder.name}-again"
                 again.mkdir()
-                found = await existence(attack, told.partition(":")[2], playing, made, again / "home", embedder)
+                found: list[str] | None = await existence(
+                    attack, told.partition(":")[2], playing, made, again / "home", embedder
+                )
                 shutil.rmtree(again)
             else:
                 found = words.word(playing, told, verdict)
@@ -117,9 +118,8 @@ def show(playing: Play) -> None:
         print(f"[{one.step}] {one.who or 'stranger'} {one.channel} {one.asked} -> {one.status}\n    {one.text[:1500]}")
     for sent in playing.stage.puppet.sent:
         for message in sent.messages[1:]:
-            print(
-                f"  ({sent.who}) {message.role}: {message.content[:700]} {[c.name + c.arguments[:200] for c in message.calls]}"
-            )
+            calls = [call.name + call.arguments[:200] for call in message.calls]
+            print(f"  ({sent.who}) {message.role}: {message.content[:700]} {calls}")
 
 
 SHOW = "--show" in sys.argv
@@ -204,10 +204,8 @@ def told(result: Result) -> None:
         print(f"{result.ident} BROKEN {what}")
     if result.crash:
         print(f"{result.ident} CRASH {result.crash}")
-    if os.environ.get("VERBOSE"):
-        print(
-            f"{result.ident} {result.seconds:.2f}s judged {result.judged} unjudged {result.unjudged} asked {result.asked} agreed {result.agreed} {result.unlucky}"
-        )
+    for what in result.unlucky:
+        print(f"{result.ident} could not be played as it is written: {what}")
     sys.stdout.flush()
 
 
@@ -227,7 +225,8 @@ def report(results: list[Result], seconds: float) -> bool:
         "words_not_judged": sum(len(one.unjudged) for one in results), "tier2_without_approval": tier2,
         "tier2_with_approval": sum(one.agreed for one in results), "reads_outside_window": looked, "audit_gaps": gaps,
         "server_errors": sum(len(one.broken) for one in results), "other_breaches": dict(counted),
-        "attacks_breached": sum(bool(one.breaches) for one in results), "crashed": sum(bool(one.crash) for one in results),
+        "attacks_breached": sum(bool(one.breaches) for one in results),
+        "crashed": sum(bool(one.crash) for one in results),
         "questions_asked": sum(one.asked for one in results), "model_calls": sum(one.called for one in results),
         "seconds": round(seconds, 1),
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Judges of what was done: every approval, undo and change of the vault needs the right person's yes to exactly that."""
+"""Judges of what was done: each approval, undo and change of the vault needs the right person's yes to just that."""
 
 import json
 from collections import Counter

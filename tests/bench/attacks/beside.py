@@ -44,7 +44,8 @@ class Beside:
     async def _start(self, told: Mapping[str, Any]) -> Process:
         command = (sys.executable, "-m", "tests.bench.attacks.victim", str(self.home))
         process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, env=ENV)
-        assert process.stdin and process.stdout
+        assert process.stdin
+        assert process.stdout
         process.stdin.write(json.dumps(told).encode() + b"\n")
         await process.stdin.drain()
         assert await process.stdout.readline() == b"ready\n"

@@ -1,4 +1,4 @@
-"""Plays an attack on its stage and keeps all that came of it: what everybody was shown, and what changed at each step."""
+"""Plays an attack and keeps all that came of it: what everybody was shown, and what changed at each step."""
 
 import asyncio
 import json
@@ -75,8 +75,8 @@ class Play:
         self.bot = self._bot()
         seen = watch.look(self.stage.folder)
         self.first = seen
-        for self.at, step in enumerate(self.attack["steps"]):
-            self.books.at = self.at
+        for at, step in enumerate(self.attack["steps"]):
+            self.at = self.books.at = at
             await self._step(step)
             after = watch.look(self.stage.folder)
             actor = self.cast.actor(step.get("as", self.attack["as"]))
@@ -358,8 +358,8 @@ class Play:
 
 
 KINDS = (
-    "say", "confirm", "cancel", "edit", "http", "propose", "wait", "restart", "parallel", "matrix", "hand_edit", "revoke",
-    "kill", "other",
+    "say", "confirm", "cancel", "edit", "http", "propose", "wait", "restart", "parallel", "matrix", "hand_edit",
+    "revoke", "kill", "other",
 )  # fmt: skip
 
 

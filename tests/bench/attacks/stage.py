@@ -80,7 +80,8 @@ def template(folder: Path) -> Template:
     _, made.keys["service"] = home.keys.create("service", "", now, SERVICE)
     lost, made.keys["revoked"] = home.keys.create("lost", "owner", now)
     home.keys.revoke(lost.id, now)
-    assert home.talks and home.outbox and home.preferences and home.proposals
+    for room in (home.talks, home.outbox, home.preferences, home.proposals):
+        assert room is not None
     home.sync()
     home.close()
     return made

@@ -1,6 +1,8 @@
 """A process beside the service that says something on the same home, and may be killed in the middle of it.
 
-Usage: python -m tests.bench.attacks.victim HOME, with what is said as JSON on its standard input, and a line by which it begins.
+Usage: python -m tests.bench.attacks.victim HOME
+
+What is said comes as JSON on its standard input, and then a line by which it begins.
 """
 
 import json

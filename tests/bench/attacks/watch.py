@@ -12,8 +12,14 @@ from tests.bench.attacks.stage import git, sqlite
 
 Row = dict[str, Any]
 TABLES = {
-    "inbox": "id", "sessions": "id", "runs": "id", "outbox": "id", "audit": "n", "keys": "id", "preferences": "principal"
-}  # fmt: skip
+    "inbox": "id",
+    "sessions": "id",
+    "runs": "id",
+    "outbox": "id",
+    "audit": "n",
+    "keys": "id",
+    "preferences": "principal",
+}
 
 
 @dataclass(frozen=True, slots=True)
