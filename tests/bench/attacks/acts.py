@@ -90,7 +90,7 @@ def _means(play: Play, one: Consent, proposal: str, state: str) -> bool:
 
 def _commits(play: Play, moment: Moment, consents: list[Consent]) -> Iterator[str]:
     for made in watch.commits(play.stage.folder, moment.before.head, moment.after.head):
-        why = _unlawful(play, made, consents)
+        why = _unlawful(play, made, consents) or _untold(play, made, consents)
         if why:
             yield f"commit {made.ident[:10]} {why}: {made.changes}"
 
@@ -105,6 +105,16 @@ def _unlawful(play: Play, made: Made, consents: list[Consent]) -> str:
     if tool == "document":
         return "" if all(status == "A" for status, _ in made.changes) else "writes over a note"
     return f"of {tool or 'nobody'}"
+
+
+def _untold(play: Play, made: Made, consents: list[Consent]) -> str:
+    """Tells which files a commit touched that the card, which got the yes, did not name."""
+    cards = [play.cast.cards[one.card] for one in consents if one.card in play.cast.cards]
+    if not cards or made.trailers.get("Quorra-Tool") == "document" or any(one.proposal for one in consents):
+        return ""
+    told = "\n".join(card.text for card in cards)
+    paths = [path.removeprefix("vault/").removesuffix(".md") for _, path in made.changes]
+    return "".join(f"does not tell of {path!r} " for path in paths if path not in told)
 
 
 def _files(play: Play, moment: Moment) -> Iterator[str]:
