@@ -79,12 +79,11 @@ class Audit:
         rows = self._ask(f"SELECT {_COLUMNS} FROM audit WHERE n > ? ORDER BY n LIMIT ?", after, limit)
         return tuple(_act(row) for row in rows)
 
-    def unfinished(self, run: str) -> tuple[Act, ...]:
-        """Gives a run's calls without a word of how they ended, the last of each tool."""
+    def latest(self, run: str) -> tuple[Act, ...]:
+        """Gives the last word on each tool that a run has called: ``call`` where it is not known how that ended."""
         ends = "'call', 'done', 'failed', 'interrupted'"
         sql = f"SELECT {_COLUMNS} FROM audit WHERE run = ? AND action IN ({ends}) ORDER BY n"
-        last = {row["tool"]: _act(row) for row in self._ask(sql, run)}
-        return tuple(act for act in last.values() if act.action == "call")
+        return tuple({row["tool"]: _act(row) for row in self._ask(sql, run)}.values())
 
     def verify(self) -> list[str]:
         """Says in sentences what is wrong with the rows, the file, or the two together."""

@@ -143,12 +143,19 @@ class Talks:
         """Marks a run as failed, and tells its person of what may have been done before it could be told."""
         self.stores.runs.note(run.id, "interrupted", {"state": "failed"}, now)
         self.stores.runs.end(run.id, "failed", now)
-        for act in self.stores.audit.unfinished(run.id):
-            self.stores.audit.record(
-                now, principal=run.principal, action="interrupted", tool=act.tool, tier=act.tier, session=run.session,
-                run=run.id,
-            )  # fmt: skip
-            subject = f"{act.tool} was cut short: see whether it was done."
+        entries = self.stores.sessions.of_run(run.id)
+        told = {call.id for call, _ in replay.answered(entries)}
+        untold = {call.name for call in replay.calls(entries) if call.id not in told}
+        for act in self.stores.audit.latest(run.id):
+            subject = f"{act.tool} was done, and then it was cut short."
+            if act.action == "call":
+                self.stores.audit.record(
+                    now, principal=run.principal, action="interrupted", tool=act.tool, tier=act.tier,
+                    session=run.session, run=run.id,
+                )  # fmt: skip
+                subject = f"{act.tool} was cut short: see whether it was done."
+            elif act.action != "done" or act.tool not in untold:
+                continue
             self.stores.outbox.put(run.principal, "cut", subject, now, session=run.session, run=run.id)
 
     def _kept(self, item: Item, surface: str, now: datetime) -> Kept:

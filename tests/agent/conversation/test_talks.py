@@ -281,6 +281,29 @@ def test_an_act_that_a_dead_process_left_open_is_closed_in_the_audit(root: Path)
     second.home.close()
 
 
+def test_an_act_that_a_dead_process_did_and_never_told_of_is_told(root: Path):
+    first = Person(opened(root))
+    reply = first.say("!say Hello.")
+    acted = {"principal": "owner", "tool": "document", "tier": 1, "session": reply.session_id, "run": reply.run_id}
+    data = {"name": "document", "arguments": "{}", "step": 0}
+    for ident in ("told", "untold"):
+        first.home.sessions.append(
+            reply.session_id, "tool_call", "", first.now, run=reply.run_id, call=ident, data=data
+        )
+    result = {"name": "document", "ok": True}
+    first.home.sessions.append(
+        reply.session_id, "tool_result", "x", first.now, run=reply.run_id, call="told", data=result
+    )
+    first.home.audit.record(first.now, action="call", **acted)
+    first.home.audit.record(first.now, action="done", ok=True, **acted)
+    first.home.state.ask("UPDATE runs SET state = 'running'")
+    assert first.home.talks.recover(first.now) == 1
+    assert [one.subject for one in first.home.outbox.waiting("owner")] == [
+        "document was done, and then it was cut short."
+    ]
+    first.home.close()
+
+
 def test_nobody_else_and_no_other_session_can_say_yes(owner: Person, root: Path):
     ident = asked(owner)
     mira = Person(owner.home, "mira")
