@@ -10,22 +10,24 @@ from quorra.agent.verifiers import claims
 from quorra.agent.verifiers.verify import Unbound, Verifier
 from quorra.index.found import Hit
 
-_MOST = 40
-"""Sentences of a reply that are checked."""
+_MOST, _HELD, _LONGEST = 40, 1000, 300
+"""Sentences of a reply and of passages that are read, and characters of one, with whose square the time grows."""
 
 
 def bind(question: str, text: str, hits: Sequence[Hit]) -> tuple[tuple[Claim, ...] | None, tuple[Citation, ...]]:
     """Gives each sentence of a reply with what carries it; None where nothing was looked up."""
     if not hits:
         return None, ()
-    verifier = Verifier(question, sources(hits))
+    held = [source for source in sources(hits) if len(source.text) <= 2 * _LONGEST]
+    verifier = Verifier(question, held[:_HELD])
     numbers: dict[Span, int] = {}
     found, before = [], ""
     for start, end in spans(text)[:_MOST]:
         sentence = text[start:end]
-        if claims.hollow(sentence) or sentence.rstrip().endswith("?"):
+        short = len(sentence) <= _LONGEST
+        if short and (claims.hollow(sentence) or sentence.rstrip().endswith("?")):
             continue
-        bound = verifier.check(sentence, before)
+        bound = verifier.check(sentence, before) if short else ()
         before = sentence
         carried = () if isinstance(bound, Unbound) else bound
         places = dict.fromkeys(citing.span(one.source, one.whole) for one in carried)

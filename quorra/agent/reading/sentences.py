@@ -27,7 +27,7 @@ _MARKUP = (
     (re.compile(r"\s+"), " "),
 )
 _FIRST = re.compile(r" (?:and|but|while|whereas|so|because) |[;:]|, ", re.IGNORECASE)
-_BACK = 3
+_BACK, _TAIL = 3, 32
 _LABEL = re.compile(r"([A-Z][\w'’-]*(?: [\w'’-]+){0,2})[.:](?: |$)")
 _RULE = re.compile(r"[\s|:-]+")
 _PRONOUN = re.compile(
@@ -68,7 +68,7 @@ def spans(text: str) -> tuple[tuple[int, int], ...]:
         at = start
         for match in _END.finditer(text, start, end):
             said = text[at : match.start() + len(match[0].rstrip())]
-            if said.count("`") % 2 == 0 and not _ABBREVIATION.search(said):
+            if said.count("`") % 2 == 0 and not _ABBREVIATION.search(said, max(0, len(said) - _TAIL)):
                 found.append((at, match.end()))
                 at = match.end()
         found.append((at, end))
