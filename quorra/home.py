@@ -35,6 +35,7 @@ from quorra.vault.texts import Texts
 
 if TYPE_CHECKING:
     from quorra.agent.asking.answer import Answer, Event
+    from quorra.agent.asking.ask import Witness
     from quorra.agent.conversation.kept import Stores
     from quorra.agent.conversation.talks import Talks
     from quorra.agent.inspector import Inspector
@@ -265,6 +266,7 @@ class Home:
         say: Callable[[str], None] = lambda _: None,
         emit: "Callable[[Event], None]" = lambda _: None,
         cancelled: Callable[[], bool] = lambda: False,
+        witness: "Witness | None" = None,
     ) -> "Answer":
         """Answers from what the window shows; ``model`` overrides the settings for this one question.
 
@@ -284,6 +286,7 @@ class Home:
                     max_tokens=self.settings.model.max_tokens,
                     emit=emit,
                     cancelled=cancelled,
+                    witness=witness,
                 )
         finally:
             if model is not None:

@@ -1,10 +1,11 @@
 """Answers a question: look up, compose and verify, or quote; every sentence with the passage that carries it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from textwrap import shorten
 from time import perf_counter
+from typing import Any, Protocol
 
 from quorra import metrics
 from quorra.agent.asking import citing, composition, quotation, shown
@@ -31,6 +32,18 @@ def _silent(_: Event) -> None:
     return None
 
 
+class Witness(Protocol):
+    """Sees what an answer is made of."""
+
+    def call(self, payload: Mapping[str, Any]) -> None:
+        """Takes a request to the model before it leaves."""
+        ...
+
+    def passages(self, hits: Iterable[Hit]) -> None:
+        """Takes what was found."""
+        ...
+
+
 def answer(
     question: str,
     *,
@@ -43,8 +56,9 @@ def answer(
     max_tokens: int = 400,
     emit: Callable[[Event], None] = _silent,
     cancelled: Callable[[], bool] = _never,
+    witness: Witness | None = None,
 ) -> Answer:
-    """Answers from what ``search`` finds.
+    """Answers from what ``search`` finds; ``witness`` sees what was found and what is sent to the model.
 
     ``style`` overrides what the model declares. ``emit`` gets a ``status`` at each
     step, ``reasoning`` as it comes, and a ``token`` only for text that has been
@@ -55,9 +69,12 @@ def answer(
     with turn.step("search"):
         emit(Event("status", "looking up"))
         turn.look(search)
+    if witness:
+        witness.passages(turn.hits)
     try:
         if turn.hits and (style or chat.abilities.style) == "composition":
-            composed = turn.compose(Writer(chat, prompts, max_tokens, emit, cancelled), retries)
+            seen = witness.call if witness else None
+            composed = turn.compose(Writer(chat, prompts, max_tokens, emit, cancelled, seen), retries)
             if composed is not None:
                 return composed
         return turn.quote()

@@ -5,8 +5,9 @@ Nothing is shown while it is being written: a person sees ``status`` and
 first sentence that no passage carries.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from quorra.agent.asking.answer import Event
 from quorra.agent.prompting import prompt
@@ -43,13 +44,14 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A model with what it needs to write and what watches it."""
+    """A model with what it needs to write and what watches it; ``seen`` gets each request before it leaves."""
 
     chat: Chat
     prompts: Prompts
     max_tokens: int
     emit: Callable[[Event], None]
     cancelled: Callable[[], bool]
+    seen: Callable[[Mapping[str, Any]], None] | None = None
 
 
 def compose(question: str, hits: Sequence[Hit], verifier: Verifier, writer: Writer, retries: int) -> Draft:
@@ -68,6 +70,8 @@ def compose(question: str, hits: Sequence[Hit], verifier: Verifier, writer: Writ
 
 def _write(messages: Sequence[Message], verifier: Verifier, writer: Writer) -> Draft:
     draft, beside = Draft(), ""
+    if writer.seen:
+        writer.seen(writer.chat.payload(messages, max_tokens=writer.max_tokens))
     running = writer.chat.generate(messages, max_tokens=writer.max_tokens, cancelled=writer.cancelled)
     try:
         for sentence in _sentences(_texts(running, draft, writer.emit), lambda: _ended(running)):

@@ -116,7 +116,7 @@ class Kept:
     def shown(self, text: str, item: Item, action: str) -> None:
         """Keeps that what waits was put before the person once more, or with other arguments."""
         self.trace("approval", id=item.id, state=action, tool=item.tool, digest=item.digest)
-        self._request(text, item)
+        self._request(text, item, edited=action == "edit")
         self.audit(action, item)
         self._flush()
 
@@ -164,8 +164,9 @@ class Kept:
     def _append(self, kind: sessions.Kind, text: str, **more: Any) -> Entry:
         return self.stores.sessions.append(self.session.id, kind, text, self.now, run=self.run, **more)
 
-    def _request(self, text: str, item: Item) -> None:
-        self._append("approval_request", text, data={"id": item.id, "digest": item.digest, "tool": item.tool})
+    def _request(self, text: str, item: Item, edited: bool = False) -> None:
+        data = {"id": item.id, "digest": item.digest, "tool": item.tool, "edited": edited}
+        self._append("approval_request", text, data=data)
 
     def _end(self, state: runs.State) -> None:
         self._flush()

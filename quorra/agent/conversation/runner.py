@@ -10,6 +10,7 @@ from quorra.access.confirmations import Confirmations, wish
 from quorra.access.principals import AuthenticatedPrincipal
 from quorra.access.window import Window
 from quorra.agent.asking.answer import Answer, Event
+from quorra.agent.asking.ask import Witness
 from quorra.agent.calling.calls import Caller, fingerprint
 from quorra.agent.calling.registry import Registry
 from quorra.agent.calling.tool import Reach, Rooms
@@ -35,7 +36,13 @@ class Look(Protocol):
     """Answers by looking up first, for a model that can call no tools."""
 
     def __call__(
-        self, question: str, *, window: Window, emit: Callable[[Event], None], cancelled: Callable[[], bool]
+        self,
+        question: str,
+        *,
+        window: Window,
+        emit: Callable[[Event], None],
+        cancelled: Callable[[], bool],
+        witness: Witness | None,
     ) -> Answer:
         """Answers one question by itself."""
         ...
@@ -159,6 +166,8 @@ class Runner:
         """Answers by looking up."""
 
         def emit(event: Event) -> None:
+            if event.kind == "reasoning":
+                record.reasoning(event.text)
             if event.kind == "token":
                 kept.said[:] = [kept.text + event.text]
             speaker.emit(event)
@@ -166,7 +175,7 @@ class Runner:
         window = self.window(speaker.principal.id)
         told = [self.prompts.read(name) for name in ("ask/rules", "ask/question")]
         kept.trace("prompt", prompts=[{"name": one.name, "blob": one.blob, "commit": one.commit} for one in told])
-        answer = self.look(asked[:LOOKED_UP], window=window, emit=emit, cancelled=speaker.cancelled)
+        answer = self.look(asked[:LOOKED_UP], window=window, emit=emit, cancelled=speaker.cancelled, witness=record)
         cut = f"Only the first {LOOKED_UP} characters were looked up." if len(asked) > LOOKED_UP else ""
         reply = Reply(
             answer.outcome, answer.answer, answer.citations, answer.model, kept.session.id, kept.run,

@@ -201,9 +201,11 @@ class Talks:
         return self.runner.run(session, run.id, entries, speaker)
 
     def _last(self, item: Item, session: Session) -> bool:
-        """Tells whether nothing was said in a session since this was asked."""
+        """Tells whether nothing was said in a session since this was asked, and it was not edited elsewhere."""
         last = self.stores.sessions.last(session.id)
-        return last is not None and last.kind == "approval_request" and last.data.get("id") == item.id
+        if last is None or last.kind != "approval_request" or last.data["id"] != item.id:
+            return False
+        return not last.data["edited"]
 
     def _shown_again(self, item: Item, said: Said, session: Session, speaker: Speaker) -> Reply:
         """Puts what waits before the person once more, as it is not clear that they mean it."""

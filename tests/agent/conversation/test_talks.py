@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -242,6 +243,18 @@ except Exception as error:
 """
 
 
+def test_the_inspector_sees_what_a_look_up_found_and_sent(root: Path):
+    settings = (root / "quorra.toml").read_text()
+    (root / "quorra.toml").write_text(f"{settings}tools = 'off'\n")
+    person = Person(opened(root))
+    object.__setattr__(person.home.model, "abilities", replace(person.home.model.abilities, tools=False))
+    person.say("What should the boiler pressure be?\n!say The boiler pressure should stay at 1.4 bar.")
+    (turn,) = person.home.inspector.of("owner")
+    assert turn["passages"]
+    assert "1.4 bar" in str(turn["calls"][0]["messages"])
+    person.home.close()
+
+
 def test_a_yes_stands_where_the_model_of_the_day_can_not_go_on(root: Path):
     first = Person(opened(root))
     asked(first)
@@ -337,6 +350,18 @@ def test_a_yes_counts_for_what_was_shown(owner: Person, root: Path):
     owner.say("", confirmation_id=ident, digest=edited.digest)
     assert "gone" in (root / "vault/household/boiler.md").read_text()
     assert "Thursday" in (root / BINS).read_text()
+
+
+def test_a_plain_yes_does_not_cover_what_was_edited_elsewhere(owner: Person, root: Path):
+    ident = asked(owner)
+    other = owner.proposal("household/boiler.md", "# Boiler\n\nIt is gone.\n")
+    owner.home.talks.edit(ident, {"id": other}, owner.principal, surface="test", now=owner.now)
+    again = owner.say("yes")
+    assert again.outcome == "asked"
+    assert "household/boiler.md" in again.answer
+    assert "1.4 bar" in (root / "vault/household/boiler.md").read_text()
+    owner.say("yes")
+    assert "gone" in (root / "vault/household/boiler.md").read_text()
 
 
 def test_what_is_said_beside_the_yes_and_what_was_edited_reach_the_model(owner: Person):
