@@ -135,6 +135,10 @@ def opened(prompt: str) -> str:
     return next((name for name in REASONING if tail.endswith(f"<{name}>")), "")
 
 
+LONGEST = 64
+"""Characters that a chunk may have on average; a server that sends more is cut off as one that sends too many."""
+
+
 def speak(
     chunks: Iterable[str | Delta], cleaner: Cleaner, limit: int, stop: Callable[[], bool]
 ) -> Generator[Delta, None, tuple[int, str]]:
@@ -142,15 +146,16 @@ def speak(
 
     A chunk that is a Delta already, such as a server's own reasoning field, passes as it is.
     """
-    said, visible, finish = 0, False, "stop"
+    said, length, visible, finish = 0, 0, False, "stop"
     for chunk in chunks:
         said += 1
+        length += len(chunk.text if isinstance(chunk, Delta) else chunk)
         for delta in [chunk] if isinstance(chunk, Delta) else cleaner.feed(chunk):
             visible = visible or delta.channel == "text"
             yield delta
         if cleaner.stopped:
             break
-        if stop() or said >= limit:
+        if stop() or said >= limit or length > limit * LONGEST:
             finish = "cancelled" if stop() else "length"
             break
     for delta in cleaner.finish():

@@ -131,3 +131,15 @@ def test_a_model_that_nobody_named_has_the_servers_name() -> None:
         model = remote(server.url, name="")
         list(model.generate(ASK))
         assert (model.name, server.requests[0]["model"]) == ("m7", "m7")
+
+
+@pytest.mark.parametrize("deltas", [[{"content": "x" * 100_000}] * 20, [{"content": ""}]])
+def test_a_server_that_sends_too_much_or_nothing_is_cut_off(deltas: list[dict[str, str]]) -> None:
+    with streaming(deltas, "done") as server:
+        reply = Remote(Server(server.url, timeout=5.0), name="m", style="composition").generate(
+            [Message("user", "?")], max_tokens=20
+        )
+        text = "".join(delta.text for delta in reply)
+    assert len(text) <= 200_000
+    assert reply.usage is not None
+    assert reply.usage.finish in ("length", "empty")

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
+from time import monotonic
 from typing import Any
 
 from quorra.errors import QuorraError
@@ -17,7 +18,7 @@ from quorra.inference.protocol import Abilities, Call, Delta, Message, Style, To
 from quorra.inference.server import Server
 from quorra.inference.stream import Cleaner, Reply, Running, speak
 
-TICK = 0.05
+TICK, GRACE = 0.05, 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +103,17 @@ class _Sending:
     def pieces(self, stop: Callable[[], bool]) -> Iterator[str | Delta]:
         """Gives text and reasoning until the server ends; raises what went wrong."""
         self._thread.start()
+        heard = monotonic()
         while not stop():
+            # Comments and empty pieces keep a connection alive and say nothing.
+            if monotonic() > heard + self._server.timeout + GRACE:
+                raise self._server.silent()
             with suppress(Empty):
                 piece = self._queue.get(timeout=TICK)
                 if isinstance(piece, _End):
                     self.end = piece
                     break
+                heard = monotonic()
                 yield piece
         if self.end.error:
             raise self.end.error
@@ -137,7 +143,7 @@ class _Sending:
         try:
             await self._stream(heard)
             end = replace(heard.end, calls=heard.calls.made()) if heard.end.finish else end
-        except (openai.OpenAIError, ValueError, AttributeError, TypeError) as error:
+        except (openai.OpenAIError, ValueError, AttributeError, TypeError, RecursionError) as error:
             end = _End(error=self._server.trouble(error, heard.begun, tools="tools" in self._request))
         finally:
             # Whatever happens here, whoever reads the queue must learn that it has ended.
@@ -164,9 +170,9 @@ class _Heard:
     def hear(self, chunk: Any) -> None:
         """Takes one chunk; AttributeError and TypeError mean that it is none."""
         if usage := getattr(chunk, "usage", None):
-            details = getattr(usage, "prompt_tokens_details", None)
-            cached = getattr(details, "cached_tokens", 0) or 0
-            self.end = replace(self.end, prompt=usage.prompt_tokens or 0, cached=cached)
+            cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", 0)
+            told = [number if isinstance(number, int) else 0 for number in (usage.prompt_tokens, cached)]
+            self.end = replace(self.end, prompt=told[0], cached=told[1])
         for choice in chunk.choices[:1]:
             self.end = replace(self.end, finish=choice.finish_reason or self.end.finish)
             for piece in _pieces(choice.delta):

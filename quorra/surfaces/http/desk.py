@@ -1,6 +1,7 @@
 """The model's desk: one piece of work is done at a time, a few wait, the rest are sent away."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -53,20 +54,32 @@ class Desk:
 
     def __init__(self, waiting: int) -> None:
         self._waiting = waiting
-        self._places = threading.BoundedSemaphore(1 + waiting)
+        self._lock = threading.Lock()
+        self._taken: Counter[str] = Counter()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="model")
         self._closing = threading.Event()
         self.answering = threading.Event()
 
-    def begin(self, work: Work[T], emit: Emit) -> Turn[T]:
-        """Puts work in the line; raises Busy where that is full. ``emit`` is called on the desk's thread."""
-        if not self._places.acquire(blocking=False):
-            metrics.count("generations_refused_total")
-            raise Busy(self._waiting)
+    def begin(self, work: Work[T], emit: Emit, whose: str) -> Turn[T]:
+        """Puts a person's work in the line; raises Busy where that is full. ``emit`` is called on the desk's thread.
+
+        In a line of two or more nobody has all places: one is kept for others.
+        """
+        with self._lock:
+            own = self._waiting if self._waiting > 1 else 1 + self._waiting
+            if self._taken.total() > self._waiting or self._taken[whose] >= own:
+                metrics.count("generations_refused_total")
+                raise Busy(self._waiting)
+            self._taken[whose] += 1
         gone = threading.Event()
         answer = self._thread.submit(self._do, work, emit, gone)
-        answer.add_done_callback(lambda _: self._places.release())
+        answer.add_done_callback(lambda _: self._leave(whose))
         return Turn(answer, gone)
+
+    def _leave(self, whose: str) -> None:
+        with self._lock:
+            self._taken[whose] -= 1
+            self._taken = +self._taken  # whoever has no place is forgotten
 
     def stop(self) -> None:
         """Ends what runs as soon as the model can."""

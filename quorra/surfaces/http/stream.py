@@ -50,9 +50,9 @@ class Served:
     error: QuorraError | None = None
 
 
-async def whole(desk: Desk, work: Work[T], receive: Receive) -> T:
+async def whole(desk: Desk, work: Work[T], whose: str, receive: Receive) -> T:
     """Waits for a piece of work; raises ClientGone where nobody waits any more, and what the work raised."""
-    turn = desk.begin(work, lambda _: None)
+    turn = desk.begin(work, lambda _: None, whose)
     answer = asyncio.wrap_future(turn.answer)
     leaving = asyncio.ensure_future(_left(receive))
     either: list[asyncio.Future[Any]] = [answer, leaving]
@@ -69,7 +69,9 @@ async def whole(desk: Desk, work: Work[T], receive: Receive) -> T:
         turn.leave()
 
 
-def streamed(desk: Desk, work: Work[T], served: Callable[[T], Served], kinds: frozenset[str]) -> "Events[T]":
+def streamed(
+    desk: Desk, work: Work[T], whose: str, served: Callable[[T], Served], kinds: frozenset[str]
+) -> "Events[T]":
     """Begins a piece of work and streams its events of these kinds, and last what ``served`` makes of it."""
     line: asyncio.Queue[bytes | None] = asyncio.Queue()
     put = _into(line)
@@ -78,7 +80,7 @@ def streamed(desk: Desk, work: Work[T], served: Callable[[T], Served], kinds: fr
         if event.kind in kinds:
             put(_event(event.kind, {"text": event.text}))
 
-    turn = desk.begin(work, emit)
+    turn = desk.begin(work, emit, whose)
     if not turn.answer.running():
         put(_event("status", {"text": "waiting"}))
     turn.answer.add_done_callback(lambda _: put(None))

@@ -49,6 +49,7 @@ async def ask(request: Asked, data: Question) -> Response[dict[str, Any]]:
     answer = await stream.whole(
         request.app.state.desk,
         lambda emit, cancelled: home.ask(data.question, window=window, emit=emit, cancelled=cancelled),
+        caller(request).id,
         request.receive,
     )
     request.scope["state"]["outcome"] = answer.outcome

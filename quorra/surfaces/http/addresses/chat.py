@@ -48,7 +48,7 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
 @post("/chat", status_code=200, responses={200: ANSWERED, **FAILS, **errors.documented(502), 503: AWAY})
 async def chat(request: Asked, data: Message) -> Response[dict[str, Any]]:
     """Answers what a person says in a session; 503 while the model is away or too many wait."""
-    reply = await stream.whole(request.app.state.desk, _work(request, data), request.receive)
+    reply = await stream.whole(request.app.state.desk, _work(request, data), caller(request).id, request.receive)
     request.scope["state"]["outcome"] = reply.outcome
     number = errors.status("model_away") if reply.outcome == "model_away" else 200
     return Response(fields.reply(reply), status_code=number, headers=errors.headers(number))
@@ -63,7 +63,7 @@ async def streamed(request: Asked, data: Message) -> Events[Reply]:
     home: Home = request.app.state.home
     told = await asyncio.to_thread(home.preferences.of, caller(request).id)
     kinds = frozenset({"status", "token", *(["reasoning"] if told.show_thinking else [])})
-    return stream.streamed(request.app.state.desk, _work(request, data), _served, kinds)
+    return stream.streamed(request.app.state.desk, _work(request, data), caller(request).id, _served, kinds)
 
 
 def _work(request: Asked, data: Message) -> Work[Reply]:
