@@ -132,6 +132,10 @@ class Confirmations:
         """Notes how an approved one ended; ``result`` is a commit, or a code that says why it failed."""
         self._box.move(item.id, "approved", "applied" if done else "failed", now, result)
 
+    def again(self, item: Item, now: datetime) -> None:
+        """Lets what was said yes to wait once more, as nothing was done about it."""
+        self._box.move(item.id, "approved", "draft_ready", now, "cut short")
+
     def expire(self, now: datetime) -> tuple[Item, ...]:
         """Ends what has waited too long, and gives it."""
         late = [item for item in self._box.waiting(KIND) if _over(item, now)]

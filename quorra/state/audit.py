@@ -80,8 +80,8 @@ class Audit:
         return tuple(_act(row) for row in rows)
 
     def latest(self, run: str) -> tuple[Act, ...]:
-        """Gives the last word on each tool that a run has called: ``call`` where it is not known how that ended."""
-        ends = "'call', 'done', 'failed', 'interrupted'"
+        """Gives the last word on each tool of a run: ``approved`` before it has begun, ``call`` where it may have."""
+        ends = "'approved', 'call', 'done', 'failed', 'interrupted'"
         sql = f"SELECT {_COLUMNS} FROM audit WHERE run = ? AND action IN ({ends}) ORDER BY n"
         return tuple({row["tool"]: _act(row) for row in self._ask(sql, run)}.values())
 

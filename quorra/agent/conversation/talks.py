@@ -130,14 +130,27 @@ class Talks:
         with self.stores.database.transaction():
             for item in self.confirmations.begun():
                 if runs.free(item.run):
-                    self.confirmations.settle(item, done=False, result="cut short", now=now)
-                    self._kept(item, item.surface, now).audit("interrupted", item)
+                    self._unsettled(item, now)
             waited = {item.run for item in self.confirmations.every()}
             left = [run for run in runs.open("paused") if run.id not in waited]
             cut = [run for run in (*runs.open(), *left) if runs.free(run.id)]
             for run in cut:
                 self._cut(run, now)
         return len(cut)
+
+    def _unsettled(self, item: Item, now: datetime) -> None:
+        """Finds out what became of a yes whose process died: what had not begun waits once more."""
+        kept = self._kept(item, item.surface, now)
+        last = next((act.action for act in self.stores.audit.latest(item.run) if act.tool == item.tool), "approved")
+        if last != "approved":
+            self.confirmations.settle(item, done=last == "done", result="cut short", now=now)
+            kept.audit("interrupted", item)
+            return
+        self.confirmations.again(item, now)
+        kept.shown(pending(item).question, item, "ask")
+        self.stores.runs.end(item.run, "paused", now)
+        subject = f"Your yes was cut short before anything was done; it waits again: {item.title}"
+        self.stores.outbox.put(item.principal, "cut", subject, now, session=item.session, run=item.run)
 
     def _cut(self, run: Run, now: datetime) -> None:
         """Marks a run as failed, and tells its person of what may have been done before it could be told."""

@@ -23,6 +23,10 @@ from quorra.vault.writing.serialize import Unwritable
 _INBOX = "inbox"
 
 
+LONGEST = 100_000
+"""Characters of a note that a model may write."""
+
+
 class Document(msgspec.Struct, kw_only=True):
     """Write a note. Where one of that path is there already, the change waits until a person approves it."""
 
@@ -44,6 +48,8 @@ def document(reach: Reach, call: Document) -> Result:
     fields, text = _fields(call)
     if not text.strip() and not fields.summary:
         return Result("Not written: text is empty. Give the whole text of the note.", ok=False)
+    if len(text) > LONGEST:
+        return Result(f"Not written: text is longer than {LONGEST} characters. Write several notes.", ok=False)
     there = given.seen(reach)
     path, said = _path(reach, call, fields.title, there)
     if not fields.title and not path.endswith("/") and path not in there:

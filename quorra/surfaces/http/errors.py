@@ -88,6 +88,15 @@ class Failed:
     error: Problem
 
 
+class ClientGone(QuorraError):
+    """Whoever asked went away; nobody reads this."""
+
+    code = "client_gone"
+
+    def __init__(self) -> None:
+        super().__init__("The client went away.")
+
+
 class BadInput(QuorraError):
     """The request is not what the address takes."""
 
@@ -169,6 +178,8 @@ def refused(request: Request[Any, Any, Any], error: HTTPException) -> Response[A
         code, message, after = _SENTENCES[error.status_code]
         body = {"error": {"code": code, "message": message, "next": after}}
         return _answer(request, error.status_code, body)
+    if "client disconnected" in error.detail:  # the framework's word for a body that ends too soon
+        return known(request, ClientGone())
     if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return broken(request, error)
     return _answer(

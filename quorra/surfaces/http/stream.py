@@ -32,15 +32,6 @@ class Sent(msgspec.Struct):
 STREAM = ResponseSpec(Sent, generate_examples=False, media_type="text/event-stream", description="The events.")
 
 
-class ClientGone(QuorraError):
-    """Whoever asked went away; nobody reads this."""
-
-    code = "client_gone"
-
-    def __init__(self) -> None:
-        super().__init__("The client went away.")
-
-
 @dataclass(frozen=True, slots=True)
 class Served:
     """What became of a turn: the body of its answer, or the error that stands for it."""
@@ -59,7 +50,7 @@ async def whole(desk: Desk, work: Work[T], whose: str, receive: Receive) -> T:
     try:
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
-            raise ClientGone
+            raise errors.ClientGone
         if answer.cancelled():
             raise Stopping
         return answer.result()
@@ -108,7 +99,7 @@ class Events(Response[None], Generic[T]):
             if sending.done():
                 sending.result()
             else:
-                scope["state"]["outcome"] = ClientGone.code
+                scope["state"]["outcome"] = errors.ClientGone.code
         finally:
             self._turn.leave()
             leaving.cancel()

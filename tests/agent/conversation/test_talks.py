@@ -210,6 +210,43 @@ def sole(owner: Person) -> str:
     return session.id
 
 
+def test_a_yes_that_was_cut_short_before_anything_was_done_waits_again(root: Path):
+    first = Person(opened(root))
+    ident = asked(first)
+    died = subprocess.run([sys.executable, "-c", _DIE, str(root), str(first.session), ident], check=False)
+    assert died.returncode == 9
+    first.home.close()
+    second = Person(opened(root), session=first.session, now=first.now)
+    second.home.talks.recover(second.now)
+    assert "Thursday" in (root / BINS).read_text()
+    (notice,) = second.home.outbox.waiting("owner")
+    assert "it waits again" in notice.subject
+    again = second.say("", confirmation_id=ident, message_id="y1")
+    assert (again.outcome, again.pending_confirmation is not None) == ("asked", True)
+    assert second.say("yes", message_id="y2").answer == "Done as you said."
+    assert "Friday" in (root / BINS).read_text()
+    second.home.close()
+
+
+_DIE = """
+import os, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from quorra import settings
+from quorra.access.principals import named
+from quorra.agent.conversation.reply import Said
+from quorra.home import Home
+
+home = Home.open(settings.read(Path(sys.argv[1])))
+home.stores.database._connection.set_trace_callback(
+    lambda sql: os._exit(9) if "'call'" in sql and sql.startswith("INSERT") else None
+)
+now = datetime(2026, 12, 1, 8, 30, tzinfo=UTC)
+said = Said("", sys.argv[2], confirmation_id=sys.argv[3], message_id="y1")
+home.talks.say(said, named("owner"), surface="test", now=now)
+"""
+
+
 def test_a_run_is_at_work_in_one_process_alone(root: Path):
     first, second = Person(opened(root)), Person(opened(root))
     reply = first.say("!say Good morning.", message_id="m1")

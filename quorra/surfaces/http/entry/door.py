@@ -102,13 +102,17 @@ def _guarded(send: Send, started: Callable[[int], None]) -> Send:
 
 def _name(host: str) -> str:
     name, colon, port = host.rpartition(":")
-    return (name if colon and port.isdigit() else host).strip("[]").lower()
+    return (name if colon and _digits(port) else host).strip("[]").lower()
 
 
 def _port(host: str) -> bool:
     """Tells whether the port in a host header, if there is one, can be one."""
     _, colon, port = host.rpartition(":")
-    return not colon or not port.isdigit() or int(port) < 1 << 16
+    return not colon or not _digits(port) or (len(port) <= 5 and int(port) < 1 << 16)
+
+
+def _digits(port: str) -> bool:
+    return port.isascii() and port.isdigit()
 
 
 def _line(scope: HTTPScope, status: int, seconds: float) -> None:

@@ -103,6 +103,8 @@ def test_a_name_that_was_rebound_to_this_machine_is_refused(service: Service) ->
         response = service.client.post("/search", json={"question": "boiler"}, headers={"Host": host})
         assert (response.status_code, response.json()["error"]["code"]) == (400, "bad_input")
     assert service.client.get("/health", headers={"Host": f"localhost:{port}"}).status_code == 200
+    for odd in (b"localhost:\xb2", b"localhost:" + b"9" * 5000):
+        assert service.client.get("/health", headers={b"Host": odd}).status_code == 400
 
 
 def test_guessing_is_limited_and_a_forgotten_program_is_no_guesser(starts: Start) -> None:
