@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from quorra import yes
 from quorra.access.confirmations import Confirmations, Resolved, wish
 from quorra.access.principals import AuthenticatedPrincipal
 from quorra.agent import scopes
 from quorra.agent.asking.answer import Event
 from quorra.agent.calling.calls import Unfit
 from quorra.agent.calling.tool import Unreadable
-from quorra.agent.conversation import replay, yes
+from quorra.agent.conversation import replay
 from quorra.agent.conversation.kept import Kept, Stores
 from quorra.agent.conversation.reply import Pending, Reply, Said, pending
 from quorra.agent.conversation.runner import Resolution, Runner, Speaker

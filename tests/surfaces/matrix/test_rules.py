@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 
 ME, MIRA, TOM = "@quorra:example.org", "@mira:example.org", "@tom:example.org"
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
-ALLOWED = ("quorra.errors", "quorra.settings", "quorra.metrics", "quorra.state", "quorra.surfaces.matrix")
+ALLOWED = ("quorra.errors", "quorra.settings", "quorra.metrics", "quorra.state", "quorra.yes", "quorra.surfaces.matrix")
 
 
 def room(*, direct: bool = False, names: dict[str, str] | None = None, asked: tuple[Asked, ...] = ()) -> Room:
@@ -39,9 +39,9 @@ def replies(to: str) -> dict[str, Any]:
 
 
 def test_the_bot_imports_nothing_that_thinks():
-    for file in (ROOT / "quorra" / "surfaces" / "matrix").glob("*.py"):
+    for file in (ROOT / "quorra" / "surfaces" / "matrix").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names = [f"{node.module}.{name.name}" for name in node.names] if isinstance(node, ast.ImportFrom) else []
             names += [name.name for name in node.names] if isinstance(node, ast.Import) else []
             ours = [name for name in names if name.startswith("quorra")]
             assert all(name.startswith(ALLOWED) for name in ours), f"{file.name} imports {ours}"
@@ -184,6 +184,8 @@ def test_a_yes_is_only_the_persons_own_and_for_the_newest():
     assert decide(said("> yes"), where) == Ignore()
     assert decide(said("> <@q> sure?\n\nyes", **replies("$a")), where) == Confirm("mira@example.org", True, older)
     assert decide(said("yes, but not the second"), where) == Ignore()
+    assert decide(said("sounds good"), where) == Confirm("mira@example.org", True, newer), "the service's own words"
+    assert decide(said("never mind"), where) == Confirm("mira@example.org", False, newer)
     aside = Asked("c3", "mira@example.org", "s1", "d", "", "$c", aside=True)
     assert decide(said("yes"), room(asked=(newer, aside))) == Ignore()
     assert decide(said("yes"), room(direct=True, asked=(newer, aside))) == Forward("mira@example.org", "yes")

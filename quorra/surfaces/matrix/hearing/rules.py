@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from quorra import yes
 from quorra.surfaces.matrix.hearing import words
 
 COMMAND = "!quorra"
@@ -121,7 +122,7 @@ def _reaction(content: Mapping[str, Any], person: str | None, room: Room) -> Dec
     relation = content.get("m.relates_to")
     if person is None or not isinstance(relation, Mapping):
         return Ignore()
-    said = words.verdict(str(relation.get("key", "")))
+    said = yes.answer(str(relation.get("key", "")))
     asked = _shown(room, relation.get("event_id"))
     if said is None or asked is None or asked.person != person or not asked.open:
         return Ignore()
@@ -136,7 +137,7 @@ def _message(content: Mapping[str, Any], sender: str, room: Room, now: datetime)
     if person is None:
         return Say(REFUSAL, once=f"refusal {sender}") if room.direct or called or commanded else Ignore()
     plain = words.spoken(content, text, room.me, room.name) if called and not room.direct else text
-    if (said := words.verdict(plain)) and (found := _resolved(content, person, said == "yes", room, now)):
+    if (said := yes.answer(plain)) and (found := _resolved(content, person, said == "yes", room, now)):
         return found
     if commanded or plain.split()[:1] == [COMMAND]:
         return Command(person, tuple(plain.split()[1:] if not commanded else text.split()[1:]))

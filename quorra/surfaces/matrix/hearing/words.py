@@ -4,15 +4,9 @@ import html
 import re
 import unicodedata
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import unquote
 
-_YES = (
-    "y|yes|yes please|yep|yeah|ok|okay|sure|do it|go ahead|confirm|confirmed|approve|approved|ja|ja bitte|oui|sí|si"
-    "|👍|✅|✔|👌"
-)
-_NO = "n|no|no thanks|nope|dont|do not|cancel|stop|decline|declined|nein|nein danke|non|👎|❌|✖|🚫|❎"
-_TONE = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
 _QUOTING = re.compile(r"(</?(?:mx-reply|blockquote)\b)", re.IGNORECASE)
 _PILL = re.compile(
     r"""<a\s[^>]{0,400}?href\s{0,9}=\s{0,9}["']?(https://matrix\.to/#/|matrix:u/)([^"'\s>?]+)""", re.IGNORECASE
@@ -80,15 +74,6 @@ def spoken(content: Mapping[str, Any], text: str, me: str, name: str) -> str:
     if ended == text and me in (_pills(content) or _listed(content)):
         ended = re.sub(rf"(?<![\w-]){word}(?![\w-])[,:]?\s*", "", text, count=1, flags=re.IGNORECASE)
     return ended.strip()
-
-
-def verdict(text: str) -> Literal["yes", "no"] | None:
-    """Tells whether a text says yes or no and nothing else; a quoted or asking one says neither."""
-    if len(text) > NAME or "?" in text or "\n" in text.strip() or text.lstrip()[:1] in (">", '"', "“", "'", "`"):
-        return None
-    plain = re.sub(r"['’]", "", _TONE.sub("", text.casefold()))
-    said = re.sub(r"[\s.,!]+", " ", plain).strip()
-    return "yes" if said in _YES.split("|") else "no" if said in _NO.split("|") else None
 
 
 def harmless(name: str) -> str:

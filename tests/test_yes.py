@@ -2,7 +2,7 @@
 
 import pytest
 
-from quorra.agent.conversation.yes import answer
+from quorra.yes import answer
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_a_plain_yes(text: str):
     assert answer(text) == "yes"
 
 
-@pytest.mark.parametrize("text", ["no", "No, thanks!", "don't", "👎", "nein danke", "never mind", "leave it"])
+@pytest.mark.parametrize("text", ["no", "No, thanks!", "don't", "👎", "❎", "nein danke", "never mind", "leave it"])
 def test_a_plain_no(text: str):
     assert answer(text) == "no"
 

@@ -1,4 +1,4 @@
-"""A natural yes or no: a message that says nothing else, in the person's own words and not in quoted ones."""
+"""A natural yes or no, the same words on every surface: a message that says nothing else and quotes nobody."""
 
 import re
 from functools import cache
@@ -14,11 +14,11 @@ _YES = """
 _NO = """
     n|no|no thanks|no thank you|nope|nah|dont|do not|no dont|dont do it|do not do it|please dont|stop|cancel|cancel it
     |cancel that|decline|declined|reject|rejected|never mind|nevermind|forget it|not now|leave it
-    |nein|nein danke|lieber nicht|abbrechen|lass es|non|non merci|no gracias|não|nie|ne|нет|いいえ|不|👎|❌|✖|🚫
+    |nein|nein danke|lieber nicht|abbrechen|lass es|non|non merci|no gracias|não|nie|ne|нет|いいえ|不|👎|❌|✖|🚫|❎
 """
-_TONE = re.compile("[\ufe0f\U0001f3fb-\U0001f3ff]")
+_TONE = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
 _APOSTROPHE = re.compile("['’]")
-_SIGNS = "👍✅✔👌🆗👎❌✖🚫"
+_SIGNS = "👍✅✔👌🆗👎❌✖🚫❎"
 _SAID = re.compile(rf"[\w{_SIGNS}](?:[\w{_SIGNS}\s.,!…。！，、]|(?<=\w)-(?=\w))*")
 _PLAIN = re.compile(rf"[^\w{_SIGNS}]+")
 
