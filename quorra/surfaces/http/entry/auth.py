@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Sequence
-from time import monotonic
+from time import monotonic, time
 from typing import Any, Protocol
 
 from litestar.connection import ASGIConnection
@@ -16,6 +16,8 @@ from quorra.surfaces.http.entry.attempts import Attempts, digest
 SPEAKS_FOR = "x-quorra-user-email"
 EVEN = 0.05
 """Seconds that a refusal takes at least, so that its time does not tell what was wrong."""
+LASTS = 14 * 86400.0
+"""Seconds after which a browser is signed out."""
 
 
 class SignedOut(QuorraError):
@@ -40,13 +42,16 @@ class Finds(Protocol):
 
 
 class Auth:
-    """Knows the one-time link, the sessions opened by it, and who finds out about bearers. Only digests are kept."""
+    """Knows the one-time link, the sessions opened by it, and who finds out about bearers. Only digests are kept.
 
-    def __init__(self, bearers: Finds, port: int) -> None:
+    A session ends after ``lasts`` seconds; the link, which stands in its owner's terminal, goes on until it is used.
+    """
+
+    def __init__(self, bearers: Finds, port: int, lasts: float = LASTS) -> None:
         self.cookie = f"quorra-{port}"
-        self._bearers = bearers
+        self._bearers, self._lasts = bearers, lasts
         self._link: bytes | None = None
-        self._sessions: set[bytes] = set()
+        self._ends: dict[bytes, float] = {}
         self._attempts = Attempts()
 
     def link(self) -> str:
@@ -62,7 +67,7 @@ class Auth:
             raise SignedOut
         self._link = None
         secret = secrets.token_urlsafe(32)
-        self._sessions.add(digest(secret))
+        self._ends[digest(secret)] = time() + self._lasts
         return secret
 
     async def who(self, visitor: ASGIConnection[Any, Any, Any, Any]) -> AuthenticatedPrincipal | None:
@@ -81,7 +86,7 @@ class Auth:
         return found
 
     def _browser(self, visitor: ASGIConnection[Any, Any, Any, Any]) -> AuthenticatedPrincipal | None:
-        known = digest(visitor.cookies.get(self.cookie, "")) in self._sessions
+        known = time() < self._ends.get(digest(visitor.cookies.get(self.cookie, "")), 0.0)
         return AuthenticatedPrincipal(OWNER) if known and _own_page(visitor) else None
 
 

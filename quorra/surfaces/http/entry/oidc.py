@@ -11,7 +11,7 @@ from joserfc.jws import JWSRegistry
 from joserfc.jwt import JWTClaimsRegistry
 
 from quorra.settings import Oidc
-from quorra.surfaces.http.entry.signers import PAUSE, Signers
+from quorra.surfaces.http.entry.signers import FRESH, PAUSE, Signers
 
 ALGORITHM = "RS256"
 KINDS = frozenset({"", "jwt", "at+jwt", "application/at+jwt"})
@@ -30,9 +30,9 @@ class Claims:
 class Provider:
     """Reads the tokens of one issuer that were made for one audience."""
 
-    def __init__(self, told: Oidc, pause: float = PAUSE) -> None:
+    def __init__(self, told: Oidc, pause: float = PAUSE, fresh: float = FRESH) -> None:
         self._told = told
-        self._signers = Signers(told.issuer, told.jwks, pause)
+        self._signers = Signers(told.issuer, told.jwks, pause, fresh)
         # Headers that nobody knows are to be ignored (RFC 7515, 4), those under "crit" are not.
         self._registry = JWSRegistry(algorithms=[ALGORITHM], strict_check_header=False)
 

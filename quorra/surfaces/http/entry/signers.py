@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 from typing import Any
 
@@ -21,20 +22,38 @@ log = structlog.get_logger("quorra.http")
 
 
 class Signers:
-    """Keys by their id; an unknown id is looked for once in a while, however many ask for it."""
+    """Keys by their id; an unknown id is looked for once in a while, however many ask for it.
 
-    def __init__(self, issuer: str, jwks: str, pause: float) -> None:
-        self._issuer, self._jwks, self._pause = issuer, jwks, pause
+    ``fresh`` are the seconds after which known keys are fetched again.
+    """
+
+    def __init__(self, issuer: str, jwks: str, pause: float, fresh: float = FRESH) -> None:
+        self._issuer, self._jwks, self._pause, self._fresh = issuer, jwks, pause, fresh
         self._keys: Mapping[str, RSAKey] = {}
         self._fetched = self._tried = float("-inf")
         self._fetching = asyncio.Lock()
+        self._refreshing: asyncio.Task[None] | None = None
+        # Searches fill the threads that all share; who comes in must not wait behind them.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="signers")
 
     async def get(self, kid: object) -> RSAKey | None:
-        """Gives the key of an id, or the only one there is for a token that names none."""
+        """Gives the key of an id, or the only one there is for a token that names none.
+
+        A key that is known and may still be used is given at once, and looked for anew beside that.
+        """
+        if self._usable(kid) is None:
+            await self._sought(kid)
+        elif self._due(kid) and (self._refreshing is None or self._refreshing.done()):
+            self._refreshing = asyncio.create_task(self._sought(kid))
+        return self._usable(kid)
+
+    async def _sought(self, kid: object) -> None:
         if self._due(kid):
             async with self._fetching:
                 if self._due(kid):
                     await self._fetch()
+
+    def _usable(self, kid: object) -> RSAKey | None:
         return self._known(kid) if monotonic() - self._fetched < KEPT else None
 
     def _known(self, kid: object) -> RSAKey | None:
@@ -43,13 +62,13 @@ class Signers:
         return self._keys.get(kid) if isinstance(kid, str) else None
 
     def _due(self, kid: object) -> bool:
-        wanted = self._known(kid) is None or monotonic() - self._fetched > FRESH
+        wanted = self._known(kid) is None or monotonic() - self._fetched > self._fresh
         return wanted and monotonic() - self._tried > self._pause
 
     async def _fetch(self) -> None:
         """Fetches the keys; while the provider is away, those that are there go on."""
         try:
-            self._keys = await asyncio.to_thread(self._provided)
+            self._keys = await asyncio.get_running_loop().run_in_executor(self._thread, self._provided)
             self._fetched = monotonic()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
             metrics.count("provider_failures_total", kind=type(error).__name__)

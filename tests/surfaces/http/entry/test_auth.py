@@ -1,10 +1,16 @@
 """Who gets in: the one-time link, keys, and nobody else."""
 
+import asyncio
 import json
+from collections.abc import Sequence
+from time import sleep
 
 import httpx
 import pytest
+from litestar.connection import ASGIConnection
 
+from quorra.access.principals import AuthenticatedPrincipal
+from quorra.surfaces.http.entry.auth import LASTS, Auth
 from tests.surfaces.http.conftest import SURE, Service, Start, quorra, ready
 
 ADDRESSES = [
@@ -59,6 +65,29 @@ def test_the_link_signs_a_browser_in_once_and_no_other_page_with_it(starts: Star
             assert found.status_code == status
     assert service.stranger.get("/", params={"token": service.token}).status_code == 401
     assert service.stranger.get("/").status_code == 401
+
+
+class Nobody:
+    """Knows no bearer."""
+
+    async def who(self, secrets: Sequence[str], emails: Sequence[str]) -> None:
+        return None
+
+
+def test_a_browser_is_signed_out_after_a_while_and_the_link_waits_for_its_first_use() -> None:
+    assert LASTS == 14 * 24 * 3600
+    auth = Auth(Nobody(), 1, lasts=0.3)
+    token = auth.link()
+    sleep(0.4)
+    secret = auth.enter(token, "127.0.0.1")
+
+    def who() -> AuthenticatedPrincipal | None:
+        headers = [(b"cookie", f"quorra-1={secret}".encode())]
+        return asyncio.run(auth.who(ASGIConnection({"type": "http", "headers": headers, "client": ("127.0.0.1", 1)})))
+
+    assert who() == AuthenticatedPrincipal("owner")
+    sleep(0.4)
+    assert who() is None
 
 
 @pytest.mark.parametrize("path", ["/", "/?token=used-up", "/elsewhere"])

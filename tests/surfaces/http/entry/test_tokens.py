@@ -4,7 +4,8 @@ import asyncio
 import base64
 import hmac
 import json
-from time import time
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter, sleep, time
 from typing import Any
 
 import pytest
@@ -212,3 +213,44 @@ def test_a_provider_that_is_away_is_asked_again_later_and_its_keys_go_on(issuer:
 
     good = Claims("248", "")
     assert asyncio.run(life()) == ["unknown_signer", "unknown_signer", good, "unknown_signer", good]
+
+
+def test_known_keys_are_refreshed_beside_what_is_asked(issuer: Issuer):
+    provider = Provider(Oidc(issuer=issuer.url, audience=AUDIENCE), pause=0.05, fresh=0.05)
+
+    async def life() -> tuple[list[Claims | str], float]:
+        await provider.claims(issuer.token())
+        issuer.slow, issuer.away = 0.5, True
+        await asyncio.sleep(0.1)
+        asked, begun = len(issuer.asked), perf_counter()
+        found = list(await asyncio.gather(*(provider.claims(issuer.token()) for _ in range(20))))
+        took = perf_counter() - begun
+        await asyncio.sleep(0.7)
+        assert len(issuer.asked) == asked + 1
+        issuer.slow, issuer.away = 0.0, False
+        old, issuer.key = issuer.token(), RSAKey.generate_key(2048, {"kid": "two"})
+        await provider.claims(old)
+        await asyncio.sleep(0.3)
+        assert await provider.claims(issuer.token(header={"kid": "two"})) == Claims("248", "")
+        assert await provider.claims(old) == "unknown_signer"
+        return found, took
+
+    found, took = asyncio.run(life())
+    assert found == [Claims("248", "")] * 20
+    assert took < 0.4
+
+
+def test_searches_that_fill_the_shared_threads_keep_nobody_out(issuer: Issuer):
+    async def crowded() -> tuple[Claims | str, float]:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        busy = asyncio.create_task(asyncio.to_thread(sleep, 2))
+        await asyncio.sleep(0)
+        begun = perf_counter()
+        found = await Provider(Oidc(issuer=issuer.url, audience=AUDIENCE)).claims(issuer.token())
+        took = perf_counter() - begun
+        await busy
+        return found, took
+
+    found, took = asyncio.run(crowded())
+    assert found == Claims("248", "")
+    assert took < 1.5
