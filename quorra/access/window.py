@@ -38,6 +38,21 @@ class UnknownDomain(QuorraError):
         super().__init__(f"This home has no domain {name!r}.", f"There are: {', '.join(sorted(known))}.")
 
 
+class OwnersOnly(QuorraError):
+    """Somebody else asked for what only the owner may do."""
+
+    code = "not_owner"
+
+    def __init__(self, what: str, principal: str) -> None:
+        super().__init__(f"{what} is for the owner, not for {principal}.", "Ask the owner.")
+
+
+def owns(principal: str, what: str) -> None:
+    """Raises OwnersOnly where somebody else than the owner asks for ``what``."""
+    if principal != OWNER:
+        raise OwnersOnly(what, principal)
+
+
 def domain(path: str) -> str:
     """Names the one domain that a note or facts page belongs to, from its public path.
 

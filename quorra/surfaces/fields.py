@@ -24,13 +24,8 @@ def found(value: "Found") -> dict[str, Any]:
     return body
 
 
-def answer(value: "Answer") -> dict[str, Any]:
-    """Gives an answer's fields."""
-    return asdict(value)
-
-
-def reply(value: "Reply") -> dict[str, Any]:
-    """Gives a reply's fields."""
+def reply(value: "Answer | Reply") -> dict[str, Any]:
+    """Gives the fields of an answer or a reply."""
     return asdict(value)
 
 

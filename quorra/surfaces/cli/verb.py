@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import rich_click as click
 
-from quorra.access.window import OWNER
+from quorra.access.window import OWNER, owns
 from quorra.errors import QuorraError
 
 if TYPE_CHECKING:
@@ -45,15 +45,6 @@ class Usage(QuorraError):
             message if message.endswith((".", "?")) else f"{message}.",
             f"See: {context.command_path if context else 'quorra'} --help",
         )
-
-
-class OwnersOnly(QuorraError):
-    """Somebody else asked for what only the owner may do."""
-
-    code = "not_owner"
-
-    def __init__(self, what: str, principal: str) -> None:
-        super().__init__(f"{what} is for the owner, not for {principal}.", "Ask the owner.")
 
 
 class Disk(QuorraError):
@@ -113,8 +104,7 @@ class Call:
 
     def owns(self, what: str) -> None:
         """Raises OwnersOnly where somebody else than the owner asks for ``what``."""
-        if self.principal != OWNER:
-            raise OwnersOnly(what, self.principal)
+        owns(self.principal, what)
 
     def say(self, line: str) -> None:
         """Tells a person how it goes, on stderr, so that stdout stays the answer's."""

@@ -1,15 +1,17 @@
 """Who asks, and what an address reads of a request besides its body."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from litestar import Request
 from litestar.datastructures import State
 from litestar.params import Parameter
 
 from quorra.access.principals import AuthenticatedPrincipal, named
-from quorra.access.window import OWNER
-from quorra.errors import QuorraError
+from quorra.access.window import owns
+
+if TYPE_CHECKING:
+    from quorra.home import Home
 
 Asked = Request[Any, Any, State]
 IDENT = "^[A-Za-z0-9_-]{1,64}$"
@@ -20,13 +22,10 @@ Most = Annotated[int | None, Parameter(ge=1, le=1000)]
 After = Annotated[int, Parameter(ge=-1, le=1 << 53)]
 
 
-class OwnersOnly(QuorraError):
-    """Somebody else asked for what only the owner may do."""
-
-    code = "not_owner"
-
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what} is for the owner.", "Ask the owner.")
+def home(request: Asked) -> "Home":
+    """Gives the home that is served."""
+    found: Home = request.app.state.home
+    return found
 
 
 def caller(request: Asked) -> AuthenticatedPrincipal:
@@ -36,8 +35,7 @@ def caller(request: Asked) -> AuthenticatedPrincipal:
 
 def owner(request: Asked, what: str) -> None:
     """Raises OwnersOnly where somebody else than the owner asks for ``what``."""
-    if caller(request).id != OWNER:
-        raise OwnersOnly(what)
+    owns(caller(request).id, what)
 
 
 def now() -> datetime:

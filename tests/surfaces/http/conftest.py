@@ -39,6 +39,7 @@ REPLIES = {
     "What is the boiler pressure, and the moon?": f"{LOOK}\n!then\n!say {LOOSE} {BOILER}",
 }
 SURE, THOUGHT, SLOW, BROKEN, HIDDEN, LOOKED, UNSURE = REPLIES
+NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
 MODEL_KEY = "modelkeyagate"
 ENV = {**os.environ, "QUORRA_MODEL_KEY": MODEL_KEY, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 

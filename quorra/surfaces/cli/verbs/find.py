@@ -56,7 +56,7 @@ def ask(call: Call, question: str, model: str | None, at: str | None) -> Result:
         if at is None:
             home.prepare(call.say)
         answer = home.ask(question, window=home.window(call.principal, None), model=model, at=at, say=call.say)
-    return Result(fields.answer(answer), _told(answer), AWAY if answer.outcome == "model_away" else DONE)
+    return Result(fields.reply(answer), _told(answer), AWAY if answer.outcome == "model_away" else DONE)
 
 
 def _hits(found: "Found", question: str, past: bool) -> str:

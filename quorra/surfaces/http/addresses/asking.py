@@ -1,7 +1,7 @@
 """One question and its answer, and finding notes: what needs no conversation."""
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from litestar import Response, post
@@ -12,10 +12,8 @@ from quorra.agent.asking.answer import Answer
 from quorra.index.found import Found, Mode
 from quorra.surfaces import fields
 from quorra.surfaces.http import errors, stream
-from quorra.surfaces.http.caller import Asked, caller
-
-if TYPE_CHECKING:
-    from quorra.home import Home
+from quorra.surfaces.http.caller import Asked, caller, home
+from quorra.surfaces.http.desk import Cancelled, Emit
 
 LONGEST = 2000
 """Characters of a question; what is read of it costs the square of its length."""
@@ -44,23 +42,24 @@ class Search(msgspec.Struct, forbid_unknown_fields=True):
 @post("/ask", status_code=200, responses={200: ANSWER, **errors.documented(*errors.BODY, 502), 503: AWAY})
 async def ask(request: Asked, data: Question) -> Response[dict[str, Any]]:
     """Answers one question from the vault and facts, with citations; 503 while the model is away or too many wait."""
-    home: Home = request.app.state.home
-    window = home.window(caller(request).id, None)
-    answer = await stream.whole(
-        request.app.state.desk,
-        lambda emit, cancelled: home.ask(data.question, window=window, emit=emit, cancelled=cancelled),
-        caller(request).id,
-        request.receive,
-    )
+    opened, who = home(request), caller(request).id
+
+    def work(emit: Emit, cancelled: Cancelled) -> Answer:
+        return opened.ask(data.question, window=opened.window(who, None), emit=emit, cancelled=cancelled)
+
+    answer = await stream.whole(request.app.state.desk, work, who, request.receive)
     request.scope["state"]["outcome"] = answer.outcome
     number = errors.status("model_away") if answer.outcome == "model_away" else 200
-    return Response(fields.answer(answer), status_code=number, headers=errors.headers(number))
+    return Response(fields.reply(answer), status_code=number, headers=errors.headers(number))
 
 
 @post("/search", status_code=200, responses={200: FOUND, **errors.documented(*errors.BODY, 503)})
 async def search(request: Asked, data: Search) -> dict[str, Any]:
     """Finds notes, one hit a note: its best passage."""
-    home: Home = request.app.state.home
-    window = home.window(caller(request).id, data.window)
-    found = await asyncio.to_thread(home.search, data.question, k=data.k, mode=data.mode, window=window, at=data.at)
-    return fields.found(found)
+    opened, who = home(request), caller(request).id
+
+    def work() -> Found:
+        window = opened.window(who, data.window)
+        return opened.search(data.question, k=data.k, mode=data.mode, window=window, at=data.at)
+
+    return fields.found(await asyncio.to_thread(work))

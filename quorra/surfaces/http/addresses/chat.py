@@ -1,7 +1,7 @@
 """Talking with Quorra: the whole reply at once, or as server-sent events while it comes."""
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from litestar import Response, post
@@ -12,12 +12,9 @@ from quorra.agent.conversation.reply import Reply, Said
 from quorra.inference.protocol import ModelAway
 from quorra.surfaces import fields
 from quorra.surfaces.http import errors, stream
-from quorra.surfaces.http.caller import IDENT, Asked, caller, now
+from quorra.surfaces.http.caller import IDENT, Asked, caller, home, now
 from quorra.surfaces.http.desk import Cancelled, Emit, Work
 from quorra.surfaces.http.stream import Events, Served
-
-if TYPE_CHECKING:
-    from quorra.home import Home
 
 LONGEST = 32_000
 ANSWERED = ResponseSpec(Reply, generate_examples=False, description="The reply, and what waits for a yes.")
@@ -48,7 +45,7 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
 @post("/chat", status_code=200, responses={200: ANSWERED, **FAILS, **errors.documented(502), 503: AWAY})
 async def chat(request: Asked, data: Message) -> Response[dict[str, Any]]:
     """Answers what a person says in a session; 503 while the model is away or too many wait."""
-    reply = await stream.whole(request.app.state.desk, _work(request, data), caller(request).id, request.receive)
+    reply = await stream.whole(request.app.state.desk, await _work(request, data), caller(request).id, request.receive)
     request.scope["state"]["outcome"] = reply.outcome
     number = errors.status("model_away") if reply.outcome == "model_away" else 200
     return Response(fields.reply(reply), status_code=number, headers=errors.headers(number))
@@ -60,21 +57,19 @@ async def streamed(request: Asked, data: Message) -> Events[Reply]:
 
     Reasoning is left out for whoever prefers not to see it.
     """
-    home: Home = request.app.state.home
-    told = await asyncio.to_thread(home.preferences.of, caller(request).id)
+    told = await asyncio.to_thread(home(request).preferences.of, caller(request).id)
     kinds = frozenset({"status", "token", *(["reasoning"] if told.show_thinking else [])})
-    return stream.streamed(request.app.state.desk, _work(request, data), caller(request).id, _served, kinds)
+    return stream.streamed(request.app.state.desk, await _work(request, data), caller(request).id, _served, kinds)
 
 
-def _work(request: Asked, data: Message) -> Work[Reply]:
+async def _work(request: Asked, data: Message) -> Work[Reply]:
     """Gives what the desk does with a message; whoever asks is known to the home."""
-    home: Home = request.app.state.home
     principal = caller(request)
-    home.window(principal.id, None)
+    await asyncio.to_thread(home(request).window, principal.id, None)
     said = Said(**msgspec.structs.asdict(data))
 
     def work(emit: Emit, cancelled: Cancelled) -> Reply:
-        return home.talks.say(said, principal, surface="http", now=now(), emit=emit, cancelled=cancelled)
+        return home(request).talks.say(said, principal, surface="http", now=now(), emit=emit, cancelled=cancelled)
 
     return work
 

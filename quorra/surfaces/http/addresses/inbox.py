@@ -11,11 +11,10 @@ from msgspec import Meta
 
 from quorra.surfaces import fields
 from quorra.surfaces.http import errors
-from quorra.surfaces.http.caller import Asked, Ident, caller, now, owner
+from quorra.surfaces.http.caller import Asked, Ident, caller, home, now, owner
 
 if TYPE_CHECKING:
     from quorra.access.planned import Written
-    from quorra.home import Home
 
 WHAT = "The inbox"
 
@@ -78,40 +77,35 @@ DOES = {
 def waiting(request: Asked) -> Items:
     """Lists the proposals that wait for a yes; for the owner."""
     owner(request, WHAT)
-    home: Home = request.app.state.home
-    return Items(msgspec.convert(home.proposals.waiting(), tuple[Item, ...], from_attributes=True))
+    return Items(msgspec.convert(home(request).proposals.waiting(), tuple[Item, ...], from_attributes=True))
 
 
 @get("/inbox/{ident:str}", sync_to_thread=True, responses={200: SHOWN, **errors.documented(*errors.ALL, 404)})
 def show(request: Asked, ident: Ident) -> dict[str, Any]:
     """Shows one proposal as it would be done now: what moves where, and the changed lines; for the owner."""
-    home: Home = request.app.state.home
     owner(request, WHAT)
-    shown = home.proposals.show(ident)
-    diff = home.ledger.difference(shown.rendering) if shown.rendering else ""
-    return {"item": fields.shown(shown, diff, home.settings.public)}
+    shown = home(request).proposals.show(ident)
+    diff = home(request).ledger.difference(shown.rendering) if shown.rendering else ""
+    return {"item": fields.shown(shown, diff, home(request).settings.public)}
 
 
 @post("/inbox/{ident:str}/approve", status_code=200, sync_to_thread=True, responses=DOES)
 def approve(request: Asked, ident: Ident, data: Yes) -> Response[dict[str, Any]]:
     """Does what was proposed, if it still is what was seen."""
-    home: Home = request.app.state.home
-    return _done(request, "approve", ident, lambda: home.proposals.approve(ident, caller(request).id, now()))
+    return _done(request, "approve", ident, lambda: home(request).proposals.approve(ident, caller(request).id, now()))
 
 
 @post("/inbox/{ident:str}/decline", status_code=200, sync_to_thread=True, responses=DOES)
 def decline(request: Asked, ident: Ident, data: Reason) -> Response[dict[str, Any]]:
     """Closes a proposal without doing it; for the owner."""
     owner(request, WHAT)
-    home: Home = request.app.state.home
-    return _done(request, "decline", ident, lambda: home.proposals.decline(ident, data.reason, now()))
+    return _done(request, "decline", ident, lambda: home(request).proposals.decline(ident, data.reason, now()))
 
 
 def _done(request: Asked, action: str, ident: str, do: "Callable[[], Written]") -> Response[dict[str, Any]]:
     """Does it and tells what became of it; it is in the audit before it happens, and after."""
-    home: Home = request.app.state.home
-    home.proposals.get(ident)  # what is not there is not even tried
-    record = partial(home.audit.record, principal=caller(request).id, tool="review", tier=2, target=ident)
+    home(request).proposals.get(ident)  # what is not there is not even tried
+    record = partial(home(request).audit.record, principal=caller(request).id, tool="review", tier=2, target=ident)
     record(now(), action=action)
     good = False
     try:

@@ -1,6 +1,6 @@
 """The turn inspector: what was really sent to the model, for the caller's own turns; and reports of bugs."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from litestar import delete, get, post
@@ -9,10 +9,7 @@ from msgspec import Meta
 from quorra.agent.inspector import bug
 from quorra.errors import QuorraError
 from quorra.surfaces.http import errors
-from quorra.surfaces.http.caller import IDENT, Asked, caller, now
-
-if TYPE_CHECKING:
-    from quorra.home import Home
+from quorra.surfaces.http.caller import IDENT, Asked, caller, home, now
 
 FOLDER = "bugs"
 FOUND = errors.documented(*errors.ALL, 404)
@@ -58,26 +55,23 @@ class Report(msgspec.Struct):
 @get("/inspect/turns", sync_to_thread=True, responses=FOUND)
 def turns(request: Asked) -> Turns:
     """Shows what was really sent to the model in the caller's last turns; 404 unless developer mode is on."""
-    home: Home = request.app.state.home
-    return Turns(home.inspector.of(_developer(request)))
+    return Turns(home(request).inspector.of(_developer(request)))
 
 
 @delete("/inspect/turns", sync_to_thread=True, responses=FOUND)
 def clear(request: Asked) -> None:
     """Forgets the records of the caller's turns; 404 unless developer mode is on."""
-    home: Home = request.app.state.home
-    home.inspector.clear(_developer(request))
+    home(request).inspector.clear(_developer(request))
 
 
 @post("/bugs", sync_to_thread=True, responses=errors.documented(*errors.BODY, 404, 503))
 def report(request: Asked, data: Bug) -> Report:
     """Keeps a report of a bug in the home's private folder, with the record of a turn only where one is named."""
-    home: Home = request.app.state.home
-    record = None if data.turn is None else home.inspector.get(_developer(request), data.turn)
+    record = None if data.turn is None else home(request).inspector.get(_developer(request), data.turn)
     if data.turn is not None and record is None:
         raise NoTurn
     try:
-        written = bug(record, f"{caller(request).id}:\n\n{data.text}", home.private / FOLDER, now())
+        written = bug(record, f"{caller(request).id}:\n\n{data.text}", home(request).private / FOLDER, now())
     except OSError as error:
         raise NotKept(error) from error
     return Report([f"{FOLDER}/{file.name}" for file in written])
@@ -85,8 +79,7 @@ def report(request: Asked, data: Bug) -> Report:
 
 def _developer(request: Asked) -> str:
     """Gives the caller where they have developer mode on; raises NoTurn, as for a record that is not there."""
-    home: Home = request.app.state.home
     principal = caller(request).id
-    if not home.preferences.of(principal).developer_mode:
+    if not home(request).preferences.of(principal).developer_mode:
         raise NoTurn
     return principal

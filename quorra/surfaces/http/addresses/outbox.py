@@ -7,10 +7,9 @@ from litestar import get, put
 
 from quorra.errors import QuorraError
 from quorra.surfaces.http import errors
-from quorra.surfaces.http.caller import Asked, Ident, caller, now
+from quorra.surfaces.http.caller import Asked, Ident, caller, home, now
 
 if TYPE_CHECKING:
-    from quorra.home import Home
     from quorra.state.preferences import Chosen
 
 State = Literal["sent", "seen", "failed"]
@@ -67,35 +66,33 @@ class Settled(QuorraError):
 @get("/outbox", sync_to_thread=True, responses=errors.documented(*errors.ALL))
 def waiting(request: Asked) -> Notices:
     """Lists what the caller has not been told yet."""
-    home: Home = request.app.state.home
-    found = home.outbox.waiting(caller(request).id)
+    found = home(request).outbox.waiting(caller(request).id)
     return Notices(msgspec.convert(found, tuple[Notice, ...], from_attributes=True))
 
 
 @put("/outbox/{ident:str}", sync_to_thread=True, responses=errors.documented(*errors.BODY, 404, 409))
 def move(request: Asked, ident: Ident, data: Move) -> Notice:
     """Notes that a notice was sent, could not be sent, or was seen; it never goes back."""
-    home: Home = request.app.state.home
     principal = caller(request).id
-    before = home.outbox.get(ident, principal).state
-    if not home.outbox.move(ident, principal, before, data.state, now()):
+    before = home(request).outbox.get(ident, principal).state
+    if not home(request).outbox.move(ident, principal, before, data.state, now()):
         raise Settled(data.state)
-    return msgspec.convert(home.outbox.get(ident, principal), Notice, from_attributes=True)
+    return msgspec.convert(home(request).outbox.get(ident, principal), Notice, from_attributes=True)
 
 
 @get("/preferences", sync_to_thread=True, responses=errors.documented(*errors.ALL))
 def preferences(request: Asked) -> Preferences:
     """Tells how the caller likes to be told things."""
-    home: Home = request.app.state.home
-    return _preferences(home.preferences.of(caller(request).id))
+    return _preferences(home(request).preferences.of(caller(request).id))
 
 
 @put("/preferences", sync_to_thread=True, responses=errors.documented(*errors.BODY))
 def prefer(request: Asked, data: Wishes) -> Preferences:
     """Changes the preferences that are named."""
-    home: Home = request.app.state.home
     principal = caller(request).id
-    chosen = home.preferences.set(principal, show_thinking=data.show_thinking, developer_mode=data.developer_mode)
+    chosen = home(request).preferences.set(
+        principal, show_thinking=data.show_thinking, developer_mode=data.developer_mode
+    )
     return _preferences(chosen)
 
 

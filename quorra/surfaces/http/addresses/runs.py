@@ -1,15 +1,12 @@
 """How the caller's turns went, step by step, and the owner's audit of what was done."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from litestar import get
 
 from quorra.surfaces.http import errors
-from quorra.surfaces.http.caller import After, Asked, Ident, Limit, caller, owner
-
-if TYPE_CHECKING:
-    from quorra.home import Home
+from quorra.surfaces.http.caller import After, Asked, Ident, Limit, caller, home, owner
 
 
 class Event(msgspec.Struct):
@@ -62,18 +59,16 @@ class Audit(msgspec.Struct):
 @get("/runs/{ident:str}", sync_to_thread=True, responses=errors.documented(*errors.ALL, 404))
 def one(request: Asked, ident: Ident) -> Run:
     """Tells how one of the caller's turns went."""
-    home: Home = request.app.state.home
-    run = msgspec.convert(home.runs.get(ident, caller(request).id), Run, from_attributes=True)
-    run.events = msgspec.convert(home.runs.events(ident), tuple[Event, ...], from_attributes=True)
+    run = msgspec.convert(home(request).runs.get(ident, caller(request).id), Run, from_attributes=True)
+    run.events = msgspec.convert(home(request).runs.events(ident), tuple[Event, ...], from_attributes=True)
     return run
 
 
 @get("/audit", sync_to_thread=True, responses=errors.documented(*errors.ALL))
 def audit(request: Asked, after: After = 0, limit: Limit = 100) -> Audit:
     """Gives a page of the audit, and checks its chain; for the owner."""
-    home: Home = request.app.state.home
     owner(request, "The audit")
-    found = home.audit.entries(after, limit + 1)
+    found = home(request).audit.entries(after, limit + 1)
     acts = msgspec.convert(found[:limit], tuple[Act, ...], from_attributes=True)
-    problems = tuple(home.audit.verify())
+    problems = tuple(home(request).audit.verify())
     return Audit(acts, acts[-1].n if len(found) > limit else None, not problems, problems)

@@ -9,10 +9,9 @@ from msgspec import Meta
 from quorra.agent.prompting.modes import Modes
 from quorra.errors import QuorraError
 from quorra.surfaces.http import errors
-from quorra.surfaces.http.caller import After, Asked, Ident, Limit, Most, caller, now
+from quorra.surfaces.http.caller import After, Asked, Ident, Limit, Most, caller, home, now
 
 if TYPE_CHECKING:
-    from quorra.home import Home
     from quorra.state import sessions as state
 
 MODES = Modes()
@@ -97,8 +96,7 @@ class ModeNow(msgspec.Struct):
 @get("/sessions", sync_to_thread=True, responses=errors.documented(*errors.ALL))
 def every(request: Asked) -> Sessions:
     """Lists the caller's sessions, the newest first."""
-    home: Home = request.app.state.home
-    return Sessions(tuple(map(_session, home.sessions.every(caller(request).id))))
+    return Sessions(tuple(map(_session, home(request).sessions.every(caller(request).id))))
 
 
 @get("/sessions/{ident:str}", sync_to_thread=True, responses=FOUND)
@@ -110,17 +108,15 @@ def one(request: Asked, ident: Ident) -> Session:
 @delete("/sessions/{ident:str}", sync_to_thread=True, responses=FOUND)
 def forget(request: Asked, ident: Ident) -> None:
     """Forgets a session: its messages, what waits in it, and the traces and records of its runs."""
-    home: Home = request.app.state.home
-    home.inspector.clear(_own(request, ident).principal, ident)
-    home.talks.forget(ident, caller(request), surface="http", now=now())
+    home(request).inspector.clear(_own(request, ident).principal, ident)
+    home(request).talks.forget(ident, caller(request), surface="http", now=now())
 
 
 @get("/sessions/{ident:str}/messages", sync_to_thread=True, responses=FOUND)
 def messages(request: Asked, ident: Ident, after: After = -1, limit: Most = None) -> Messages:
     """Gives the entries of a session, all of them or a page."""
-    home: Home = request.app.state.home
     _own(request, ident)
-    found = home.sessions.entries(ident, after=after, limit=None if limit is None else limit + 1)
+    found = home(request).sessions.entries(ident, after=after, limit=None if limit is None else limit + 1)
     more = limit is not None and len(found) > limit
     kept = found[:limit]
     return Messages(tuple(map(_entry, kept)), kept[-1].seq if more else None)
@@ -129,9 +125,8 @@ def messages(request: Asked, ident: Ident, after: After = -1, limit: Most = None
 @get("/sessions/{ident:str}/messages/recent", sync_to_thread=True, responses=FOUND)
 def recent(request: Asked, ident: Ident, limit: Limit = 20) -> Messages:
     """Gives what was said last, without tools and questions; the oldest first."""
-    home: Home = request.app.state.home
     _own(request, ident)
-    return Messages(tuple(map(_entry, home.sessions.recent(ident, limit))))
+    return Messages(tuple(map(_entry, home(request).sessions.recent(ident, limit))))
 
 
 @get("/sessions/{ident:str}/purpose", sync_to_thread=True, responses=FOUND)
@@ -143,18 +138,16 @@ def purpose(request: Asked, ident: Ident) -> PurposeNow:
 @put("/sessions/{ident:str}/purpose", sync_to_thread=True, responses=errors.documented(*errors.BODY, 404))
 def set_purpose(request: Asked, ident: Ident, data: Purpose) -> PurposeNow:
     """Says what a session is for."""
-    home: Home = request.app.state.home
     _own(request, ident)
-    home.sessions.set_purpose(ident, data.purpose)
+    home(request).sessions.set_purpose(ident, data.purpose)
     return PurposeNow(data.purpose)
 
 
 @delete("/sessions/{ident:str}/purpose", sync_to_thread=True, responses=FOUND)
 def clear_purpose(request: Asked, ident: Ident) -> None:
     """Takes a session's purpose away."""
-    home: Home = request.app.state.home
     _own(request, ident)
-    home.sessions.set_purpose(ident, None)
+    home(request).sessions.set_purpose(ident, None)
 
 
 @get("/sessions/{ident:str}/mode", sync_to_thread=True, responses=FOUND)
@@ -166,26 +159,23 @@ def mode(request: Asked, ident: Ident) -> ModeNow:
 @put("/sessions/{ident:str}/mode", sync_to_thread=True, responses=errors.documented(*errors.BODY, 404, 409))
 def set_mode(request: Asked, ident: Ident, data: Mode) -> ModeNow:
     """Puts a session into a mode of its scope; 409 while it has no scope."""
-    home: Home = request.app.state.home
     session = _own(request, ident)
     if session.scope is None:
         raise NoScope
-    home.sessions.set_mode(ident, MODES.validate(data.mode, session.scope).name)
+    home(request).sessions.set_mode(ident, MODES.validate(data.mode, session.scope).name)
     return _mode(_own(request, ident))
 
 
 @delete("/sessions/{ident:str}/mode", sync_to_thread=True, responses=FOUND)
 def clear_mode(request: Asked, ident: Ident) -> None:
     """Takes a session out of its mode."""
-    home: Home = request.app.state.home
     _own(request, ident)
-    home.sessions.set_mode(ident, None)
+    home(request).sessions.set_mode(ident, None)
 
 
 def _own(request: Asked, ident: str) -> "state.Session":
     """Gives the caller's own session; raises UnknownSession for another's just as for none."""
-    home: Home = request.app.state.home
-    return home.sessions.get(ident, caller(request).id)
+    return home(request).sessions.get(ident, caller(request).id)
 
 
 def _session(value: "state.Session") -> Session:
