@@ -16,7 +16,7 @@ def hit(text: str) -> Hit:
 
 def test_each_sentence_is_told_with_what_carries_it():
     text = f"{PRESSURE} It was made in Kiel in 1987. Shall I look further?"
-    claims, citations = carried.bind("What is the boiler pressure?", text, [hit(PRESSURE)])
+    claims, citations = carried.bind(text, [hit(PRESSURE)])
     assert claims is not None
     assert [(text[claim.start : claim.end], claim.citations) for claim in claims] == [
         (PRESSURE, (1,)),
@@ -26,12 +26,12 @@ def test_each_sentence_is_told_with_what_carries_it():
 
 
 def test_where_nothing_was_looked_up_nothing_is_told():
-    assert carried.bind("What?", PRESSURE, []) == (None, ())
+    assert carried.bind(PRESSURE, []) == (None, ())
 
 
 @pytest.mark.parametrize("text", ["1" * 20_000, "12 March 2027 and " * 900, "A. " * 6000, "1-2-3-" * 3000])
 def test_no_note_and_no_reply_holds_it_up(text: str):
     start = perf_counter()
-    carried.bind("What is the pressure?", text, [hit(PRESSURE)])
-    carried.bind("What is the pressure?", PRESSURE, [hit(text)])
+    carried.bind(text, [hit(PRESSURE)])
+    carried.bind(PRESSURE, [hit(text)])
     assert perf_counter() - start < 20  # seconds without the bounds: minutes

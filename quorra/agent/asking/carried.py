@@ -14,12 +14,15 @@ _MOST, _HELD, _LONGEST = 40, 1000, 300
 """Sentences of a reply and of passages that are read, and characters of one, with whose square the time grows."""
 
 
-def bind(question: str, text: str, hits: Sequence[Hit]) -> tuple[tuple[Claim, ...] | None, tuple[Citation, ...]]:
-    """Gives each sentence of a reply with what carries it; None where nothing was looked up."""
+def bind(text: str, hits: Sequence[Hit]) -> tuple[tuple[Claim, ...] | None, tuple[Citation, ...]]:
+    """Gives each sentence of a reply with what carries it; None where nothing was looked up.
+
+    Whether a sentence speaks of what was asked is not looked at: in a conversation much else is said as well.
+    """
     if not hits:
         return None, ()
     held = [source for source in sources(hits) if len(source.text) <= 2 * _LONGEST]
-    verifier = Verifier(question, held[:_HELD])
+    verifier = Verifier("", held[:_HELD])
     numbers: dict[Span, int] = {}
     found, before = [], ""
     for start, end in spans(text)[:_MOST]:

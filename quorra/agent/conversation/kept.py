@@ -185,7 +185,7 @@ def _notice(ran: Ran) -> str:
     what = ", ".join(ran.result.targets) or "nothing named"
     if ran.result.proposal:
         return f"Proposal {ran.result.proposal} waits in the inbox: {what}."
-    return f"Done with {ran.tool}: {what}" + (f" (commit {ran.result.commit[:10]})." if ran.result.commit else ".")
+    return f"Written: {what} (commit {ran.result.commit[:10]})." if ran.result.commit else f"Done: {ran.tool}, {what}."
 
 
 def _place(hit: Hit) -> dict[str, Any]:

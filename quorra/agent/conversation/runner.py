@@ -131,7 +131,7 @@ class Runner:
         behind = replay.behind(entries, waited.call) if waited else []
         unanswered = {call.id for call in behind} | ({waited.call} if waited else set())
         turn = Turn(
-            self.model(), caller, kept, self.confirmations, record, entries[0].text[:LOOKED_UP],
+            self.model(), caller, kept, self.confirmations, record,
             self._messages(entries, caller.reach, kept, unanswered), self.max_tokens, speaker.emit, speaker.cancelled,
             able=self.strategy() == "tools", step=replay.steps(entries),
             hits={(hit.blob, hit.lines): hit for hit in replay.hits(entries, self.rooms.library.texts)},

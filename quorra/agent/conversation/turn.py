@@ -41,7 +41,6 @@ class Turn:
     kept: Kept
     confirmations: Confirmations
     record: Record
-    question: str
     messages: list[Message]
     max_tokens: int
     emit: Callable[[Event], None]
@@ -76,6 +75,8 @@ class Turn:
         with self.kept.stores.database.transaction():
             self._settle(item, done=result.ok, result=result.commit or ("" if result.ok else "failed"))
             self._take(wish.call, replace(answered, result=_besides(result, changed, words)))
+        if result.commit:
+            self.notices.append(f"Done: {wish.title} (commit {result.commit[:10]}).")
         return self.run(waiting)
 
     def _settle(self, item: Item, done: bool, result: str) -> None:
@@ -169,7 +170,7 @@ class Turn:
         elif outcome == "empty":
             self.notices.append("The model gave no answer.")
         start = perf_counter()
-        claims, citations = carried.bind(self.question, self.kept.text, list(self.hits.values()))
+        claims, citations = carried.bind(self.kept.text, list(self.hits.values()))
         self._spent("verify", perf_counter() - start)
         reply = self._reply(outcome, claims=claims, citations=citations)
         self.kept.reply(reply)
