@@ -7,14 +7,12 @@ from typing import Any
 
 from quorra.settings import Matrix
 from quorra.surfaces.matrix.commands import Console
-from quorra.surfaces.matrix.hearing import rules
 from quorra.surfaces.matrix.hearing.rules import Command, Confirm, Decision, Forward, Ignore, Say
 from quorra.surfaces.matrix.service import Away, Got, Service
 from quorra.surfaces.matrix.speaking import wording
 from quorra.surfaces.matrix.store import Posted, Store, Waiting
 
-DECLINED = "All right, I won't do that."
-_SELDOM = timedelta(days=1)
+_DAILY = timedelta(days=1)
 _BREATH = timedelta(seconds=20)
 """How far apart refusals in one room are at least."""
 
@@ -67,18 +65,14 @@ class Answering:
 
     async def _confirmed(self, event: Waiting, said: Confirm) -> Posted:
         asked = said.asked
-        if not said.agreed:
-            got = await self.service.call(said.person, "DELETE", f"/confirmations/{asked.id}")
-            self.store.settle(asked.id)
-            return self._sentence(event, DECLINED if got.good else _failed(got))
         body = {
-            "message": "yes", "session_id": asked.session, "confirmation_id": asked.id, "digest": asked.digest,
-            "message_id": event.event,
+            "message": "yes" if said.agreed else "no", "message_id": event.event, "session_id": asked.session,
+            "confirmation_id": asked.id, "digest": asked.digest,
         }  # fmt: skip
         got = await self.service.call(said.person, "POST", "/chat", body)
         if got.code == "stale":
             return await self._shown_again(event, said, got)
-        if got.good or got.code in ("decided", "no_confirmation"):
+        if got.good or got.code in ("decided", "no_confirmation", "no_session"):
             self.store.settle(asked.id)
         return self._replied(event, said.person, got)
 
@@ -91,11 +85,11 @@ class Answering:
                 asked = wording.asked(body, said.person, said.asked.session)
                 return Posted(wording.replied(wording.told(body), event.source), said.person, asked=asked)
         self.store.settle(said.asked.id)
-        return self._sentence(event, _failed(got))
+        return self._sentence(event, wording.failed(got))
 
     def _replied(self, event: Waiting, person: str, got: Got) -> Posted:
         if not got.good:
-            return self._sentence(event, _failed(got))
+            return self._sentence(event, wording.failed(got))
         body = got.body
         session = str(body.get("session_id") or "")
         return Posted(
@@ -115,15 +109,7 @@ class Answering:
             return True
         if once.startswith("refusal") and not self.store.due(room, "refusal", _BREATH, now):
             return False
-        return self.store.due(room, once, _SELDOM, now)
-
-
-def _failed(got: Got) -> str:
-    if got.status == 401:
-        return "The service does not let me in, or does not know you. Please tell its owner."
-    if got.status == 403:
-        return rules.REFUSAL
-    return got.sentence or "That did not work, and the fault is not yours."
+        return self.store.due(room, once, _DAILY, now)
 
 
 def failed(event: Mapping[str, Any]) -> Posted:

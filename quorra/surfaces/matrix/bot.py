@@ -9,21 +9,25 @@ from pathlib import Path
 
 import nio
 
+from quorra import metrics
 from quorra.settings import Matrix
 from quorra.surfaces.matrix import answering, client
 from quorra.surfaces.matrix.answering import Answering
 from quorra.surfaces.matrix.client import Secrets, SignedOut
 from quorra.surfaces.matrix.hearing import intake, rules
 from quorra.surfaces.matrix.hearing.rules import Confirm, Forward, Room
-from quorra.surfaces.matrix.service import Away, Service
+from quorra.surfaces.matrix.service import Service
 from quorra.surfaces.matrix.speaking import sending, wording
 from quorra.surfaces.matrix.speaking.notices import Notices
-from quorra.surfaces.matrix.store import Store, Waiting
+from quorra.surfaces.matrix.speaking.sending import Unsent
+from quorra.surfaces.matrix.store import Outgoing, Store, Waiting
 
 LOCKED = "I can't read a message here: its key has not reached me. I answer when it comes; else please send it again."
+UNSENT = "An answer of mine could not be sent here."
 _WAIT = 30_000
 _PAUSE = 2.0
-_SELDOM = timedelta(hours=6)
+_RARELY = timedelta(hours=1)
+_DAILY = timedelta(days=1)
 _KEPT = timedelta(days=60)
 
 
@@ -60,7 +64,6 @@ class Bot:
 
     async def run(self) -> None:
         """Runs until it is cancelled; raises SignedOut."""
-        self._store.prune(self._clock() - _KEPT)
         tending = None
         try:
             await client.sign_in(self._client, self._store, self._secrets)
@@ -128,12 +131,24 @@ class Bot:
         except Exception as error:  # noqa: BLE001 - a person gets a sentence, never silence
             self._fault(error)
             posted = answering.failed(event.source)
-        self._store.answer(event, posted)
+        self._store.answer(event, posted, self._clock())
 
     async def _flush(self, room: str) -> None:
         for out in self._store.outgoing(room):
-            sent = await sending.send(self._client, room, out.txn, out.content)
-            self._store.sent(out.txn, sent or "refused")
+            match await sending.send(self._client, room, out.txn, out.content):
+                case Unsent(kind):
+                    self._unsent(out, kind)
+                case event:
+                    self._store.sent(out.txn, event)
+
+    def _unsent(self, out: Outgoing, kind: str) -> None:
+        """Goes on without a message that could not be sent; its room is told, unless it takes not even that."""
+        now = self._clock()
+        metrics.count("matrix_unsent_total", kind=kind)
+        self._say(f"A message could not be sent: {kind}.")
+        self._store.sent(out.txn, "refused")
+        if out.room in self._client.rooms and self._store.due(out.room, "unsent", _RARELY, now):
+            self._store.post(out.room, f"unsent {out.txn}", wording.notice(UNSENT), now)
 
     def _seen(self, room: str) -> Room:
         """Gives what is known of a room now."""
@@ -143,24 +158,29 @@ class Bot:
         return Room(me, name, len(names) == 2, names, self._settings.people, self._store.asked(room))
 
     async def _tend(self) -> None:
-        """Looks after what no sync brings: rooms to be tried again, messages that can't be read, the outbox."""
+        """Looks after what no sync brings: rooms to be tried again, what can't be read, what is old, the outbox."""
         while True:
             await asyncio.sleep(self._every)
             try:
                 self._late()
-                await self._notices.fetch(self._direct())
+                self._prune()
                 self._wake()
-            except Away:
-                pass
+                await self._notices.fetch(self._direct(), self._clock())
+                self._wake()
             except Exception as error:  # noqa: BLE001 - tried again next time
                 self._fault(error)
 
     def _late(self) -> None:
-        """Says so where a message could not be read for a while, now and then."""
+        """Says so where messages could not be read for a while: once for all of a room that nothing was said of."""
         now = self._clock()
-        for event in self._store.locked():
-            if event.came + self._grace < now and self._store.due(event.room, "locked", _SELDOM, now):
-                self._store.post(event.room, f"locked {event.event}", wording.notice(LOCKED))
+        for room, events in self._store.unread(now - self._grace).items():
+            if self._store.due(room, "locked", _RARELY, now):
+                self._store.tell_unread(room, events, wording.notice(LOCKED), now)
+
+    def _prune(self) -> None:
+        now = self._clock()
+        if self._store.due("", "pruned", _DAILY, now):
+            self._store.prune(now - _KEPT)
 
     def _direct(self) -> Mapping[str, str]:
         """Gives a direct room of each person who has one."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quorra.surfaces.matrix.service import Got, Service
+from quorra.surfaces.matrix.speaking import wording
 
 HELP = (
     "!quorra purpose TEXT sets what this conversation is for, !quorra purpose shows it, !quorra forget clears it.\n"
@@ -64,11 +65,11 @@ def _purpose(got: Got) -> str:
 def _status(got: Got) -> str:
     if not got.good:
         return _failed(got)
-    found = got.body.get("session", got.body)
-    scope = ", ".join(found.get("scope") or ()) or "none yet"
-    mode, purpose = found.get("mode") or "none", found.get("purpose") or "none"
-    return f"Scope: {scope}. Mode: {mode}. Purpose: {purpose}. Conversation {found.get('id', '')}."
+    session = got.body
+    scope = ", ".join(session["scope"] or ()) or "none yet"
+    mode, purpose = session["mode"] or "none", session["purpose"] or "none"
+    return f"Scope: {scope}. Mode: {mode}. Purpose: {purpose}. Conversation {session['id']}."
 
 
 def _failed(got: Got) -> str:
-    return _NONE_YET if got.code == "no_session" else got.sentence or "That did not work."
+    return _NONE_YET if got.code == "no_session" else wording.failed(got)

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from time import monotonic
 from typing import Any
 
 import httpx
@@ -12,6 +11,9 @@ from quorra.errors import QuorraError
 
 _WAITING = frozenset({429, 502, 503, 504})
 _LONGEST = 30.0
+_QUICK = 30.0
+_TURN = 300.0
+"""How long an answer may take: anything's, and a turn's, whose model may think for minutes."""
 
 
 class Away(QuorraError):
@@ -54,13 +56,17 @@ class Got:
 
 
 class Service:
-    """Speaks for people to the service at a URL, with the key that lets it; ``patience`` is in seconds."""
+    """Speaks for people to the service at a URL, with the key that lets it.
 
-    def __init__(self, url: str, key: str, patience: float) -> None:
+    ``patience`` is in seconds, and counts the waiting between requests alone; ``turn`` is how long a request to
+    answer somebody may take. One that takes longer is repeated once: the service takes up what it has kept of it.
+    """
+
+    def __init__(self, url: str, key: str, patience: float, *, turn: float = _TURN) -> None:
         headers = {"Authorization": f"Bearer {key}"}
-        timeout = httpx.Timeout(10.0, read=None)
-        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, trust_env=False)
+        self._http = httpx.AsyncClient(base_url=url, headers=headers, trust_env=False)
         self._patience = patience
+        self._turn = turn
 
     async def close(self) -> None:
         """Closes the connections."""
@@ -68,26 +74,39 @@ class Service:
 
     async def call(self, person: str, method: str, path: str, body: Mapping[str, Any] | None = None) -> Got:
         """Asks the service for something in a person's name; raises Away where it stays away."""
-        end, pause = monotonic() + self._patience, 0.25
+        waited, pause, hung = 0.0, 0.25, 0
         while True:
             try:
                 got, wait = await self._once(person, method, path, body)
-            except httpx.TransportError:
+            except httpx.TransportError as error:
                 got, wait = None, pause
+                hung += isinstance(error, httpx.ReadTimeout)
             if got and not got.passes:
                 return got
-            pause = min(pause * 2, _LONGEST)
-            if monotonic() + wait > end:
+            pause, waited = min(pause * 2, _LONGEST), waited + wait
+            if waited > self._patience or hung > 1:
                 raise Away
             await asyncio.sleep(wait)
 
+    async def once(self, person: str, method: str, path: str, body: Mapping[str, Any] | None = None) -> Got:
+        """Asks once, for what is asked again later anyway; raises Away."""
+        try:
+            got, _ = await self._once(person, method, path, body)
+        except httpx.TransportError as error:
+            raise Away from error
+        if got.passes:
+            raise Away
+        return got
+
     async def _once(self, person: str, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[Got, float]:
-        answer = await self._http.request(method, path, json=body, headers={"X-Quorra-User-Email": person})
+        timeout = httpx.Timeout(10.0, read=self._turn if path == "/chat" else min(_QUICK, self._turn))
+        headers = {"X-Quorra-User-Email": person}
+        answer = await self._http.request(method, path, json=body, headers=headers, timeout=timeout)
         try:
             found = answer.json() if answer.content else {}
         except ValueError:
             found = {}
-        return Got(answer.status_code, found if isinstance(found, dict) else {"items": found}), _after(answer)
+        return Got(answer.status_code, found if isinstance(found, dict) else {}), _after(answer)
 
 
 def _after(answer: httpx.Response) -> float:

@@ -16,6 +16,14 @@ from quorra.surfaces.matrix.hearing.rules import Asked
 
 FILE = "bot.db"
 _ASKED = "id, person, session, digest, expires, shown, open, aside"
+_OLD = {
+    "events": "state <> 'waiting' AND came",
+    "sends": "sent <> '' AND at",
+    "told": "at",
+    "said": "at",
+    "confirmations": "expires <> '' AND expires",
+}
+"""What is old by which time; sessions and rooms last as long as the bot is in the room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +136,26 @@ class Store:
         """Gives the events that could not be read."""
         return self._events("locked", room)
 
+    def unread(self, before: datetime) -> dict[str, list[str]]:
+        """Names the events that could not be read for long and that nobody was told of, by their room."""
+        sql = "SELECT room, event FROM events WHERE state = 'locked' AND told = 0 AND came < ? ORDER BY seq"
+        found: dict[str, list[str]] = {}
+        for row in self._ask(sql, before.isoformat()):
+            found.setdefault(row["room"], []).append(row["event"])
+        return found
+
+    def tell_unread(self, room: str, events: Sequence[str], content: Mapping[str, Any], now: datetime) -> None:
+        """Keeps the one message which says that these can't be read."""
+        with self._base.transaction():
+            self._send(room, f"locked {events[-1]}", 0, content, now)
+            for event in events:
+                self._ask("UPDATE events SET told = 1 WHERE event = ?", event)
+
+    def open(self, event: str, room: str) -> Waiting | None:
+        """Gives an event that nobody has answered yet, whether it could be read or not."""
+        found = [*self._events("waiting", room), *self._events("locked", room)]
+        return next((one for one in found if one.event == event), None)
+
     def waiting(self, room: str | None = None) -> list[Waiting]:
         """Gives the events that wait to be answered, in their order."""
         return self._events("waiting", room)
@@ -137,28 +165,32 @@ class Store:
         return bool(self._ask("SELECT 1 FROM events WHERE event = ?", event))
 
     def replace(self, target: str, sender: str, source: Mapping[str, Any]) -> None:
-        """Puts an edited text in its place while nobody has answered the message; only its sender can."""
-        sql = "UPDATE events SET source = ? WHERE event = ? AND sender = ? AND state = 'waiting'"
+        """Puts an edited text in its place while nobody has answered the message; only its sender can.
+
+        One that could not be read can be now: the edit tells all of it.
+        """
+        sql = "UPDATE events SET source = ?, state = 'waiting' WHERE event = ? AND sender = ? AND state <> 'done'"
         self._ask(sql, json.dumps(source), target, sender)
 
-    def answer(self, event: Waiting, posted: Posted) -> None:
+    def answer(self, event: Waiting, posted: Posted, now: datetime) -> None:
         """Keeps an event's answer before it is sent; its own text is dropped."""
         with self._base.transaction():
             sql = "UPDATE events SET state = 'done', source = '' WHERE event = ? RETURNING seq"
             if not self._ask(sql, event.event):
                 return  # the room was left meanwhile
-            txns = [self._send(event.room, event.event, at, one) for at, one in enumerate(posted.messages)]
+            txns = [self._send(event.room, event.event, at, one, now) for at, one in enumerate(posted.messages)]
             if posted.session:
                 self.begin(event.room, posted.person, posted.session)
             if posted.asked:
                 self._shows(event.room, posted.asked, txns[-1])
             for subject in posted.told:
-                self._ask("INSERT OR IGNORE INTO told VALUES (?, ?)", posted.run, subject)
+                sql = "INSERT OR IGNORE INTO told (run, subject, room, at) VALUES (?, ?, ?, ?)"
+                self._ask(sql, posted.run, subject, event.room, now.isoformat())
 
-    def post(self, room: str, about: str, content: Mapping[str, Any]) -> None:
+    def post(self, room: str, about: str, content: Mapping[str, Any], now: datetime) -> None:
         """Keeps a message that answers no event; the same one about the same thing is kept once."""
         with self._base.transaction():
-            self._send(room, about, 0, content)
+            self._send(room, about, 0, content, now)
 
     def drop(self, event: str, room: str) -> None:
         """Ends an event of a room without an answer."""
@@ -220,10 +252,10 @@ class Store:
         return bool(self._ask("SELECT 1 FROM told WHERE run = ? AND subject = ?", run, subject))
 
     def prune(self, before: datetime) -> None:
-        """Forgets the ids of what was done with long ago."""
+        """Forgets what was done with long ago."""
         with self._base.transaction():
-            self._ask("DELETE FROM events WHERE state <> 'waiting' AND came < ?", before.isoformat())
-            self._ask("DELETE FROM said WHERE at < ?", before.isoformat())
+            for table, old in _OLD.items():
+                self._ask(f"DELETE FROM {table} WHERE {old} < ?", before.isoformat())
 
     def _events(self, state: str, room: str | None) -> list[Waiting]:
         sql = "SELECT * FROM events WHERE state = ? AND (? IS NULL OR room = ?) ORDER BY seq"
@@ -238,9 +270,10 @@ class Store:
         sql = "INSERT OR IGNORE INTO events (event, room, sender, came, state, source) VALUES (?, ?, ?, ?, ?, ?)"
         self._ask(sql, event["event_id"], room, event["sender"], now.isoformat(), state, json.dumps(event))
 
-    def _send(self, room: str, about: str, part: int, content: Mapping[str, Any]) -> str:
+    def _send(self, room: str, about: str, part: int, content: Mapping[str, Any], now: datetime) -> str:
         txn = f"q{hashlib.sha256(f'{room} {about}'.encode()).hexdigest()[:32]}-{part}"
-        self._ask("INSERT OR IGNORE INTO sends (txn, room, content) VALUES (?, ?, ?)", txn, room, json.dumps(content))
+        sql = "INSERT OR IGNORE INTO sends (txn, room, content, at) VALUES (?, ?, ?, ?)"
+        self._ask(sql, txn, room, json.dumps(content), now.isoformat())
         return txn
 
     def _shows(self, room: str, asked: Asked, txn: str) -> None:
@@ -251,5 +284,6 @@ class Store:
         )  # fmt: skip
 
     def _leave(self, room: str) -> None:
-        for table in ("rooms", "events", "sends", "sessions", "confirmations"):
+        for table in ("rooms", "events", "sends", "sessions", "confirmations", "told"):
             self._ask(f"DELETE FROM {table} WHERE room = ?", room)
+        self._ask("DELETE FROM said WHERE subject = ?", room)

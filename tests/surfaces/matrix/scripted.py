@@ -15,7 +15,10 @@ _Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 @dataclass
 class Scripted:
-    """What was asked of the service; a message ``!ask …`` makes it ask back, ``!long N`` say N paragraphs."""
+    """What was asked of the service; a message ``!ask …`` makes it ask back, ``!long N`` say N paragraphs.
+
+    The next ``hung`` chats are never answered, the next ``busy`` with 503, and whatever is asked for people ``away``.
+    """
 
     people: frozenset[str]
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -26,7 +29,9 @@ class Scripted:
     confirmations: dict[str, dict[str, Any]] = field(default_factory=dict)
     outbox: list[dict[str, Any]] = field(default_factory=list)
     busy: int = 0
+    hung: int = 0
     delay: float = 0.0
+    away: frozenset[str] = frozenset()
 
     def chat(self, person: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if self.busy:
@@ -78,6 +83,9 @@ class Scripted:
             return 404, {"error": {"code": "no_confirmation", "message": "Nothing of that id waits.", "next": ""}}
         if waiting["state"] != "draft_ready":
             return 409, {"error": {"code": "decided", "message": "This is applied already.", "next": ""}}
+        if body["message"] == "no":
+            waiting["state"] = "declined"
+            return 200, {**reply, "answer": f"left: {waiting['title']}"}
         if waiting["digest"] != body.get("digest"):
             return 409, {"error": {"code": "stale", "message": "What waits is not what you saw.", "next": ""}}
         waiting["state"] = "applied"
@@ -95,8 +103,9 @@ class Scripted:
                     if one["id"] == ident:
                         one["state"] = body["state"]
                 return 200, {}
-            case _, "confirmations", *rest:
-                return self._confirmations(person, rest)
+            case "GET", "confirmations":
+                own = [one for one in self.confirmations.values() if one["person"] == person]
+                return 200, {"confirmations": [one for one in own if one["state"] == "draft_ready"]}
             case verb, "sessions", ident, *rest if self.sessions.get(ident, {}).get("person") == person:
                 session = self.sessions[ident]
                 if rest and verb == "PUT":
@@ -105,15 +114,6 @@ class Scripted:
                     session[rest[0]] = None
                 return 200, {rest[0]: session[rest[0]]} if rest else session
         return 404, {"error": {"code": "no_session", "message": "There is no such thing."}}
-
-    def _confirmations(self, person: str, rest: list[str]) -> tuple[int, dict[str, Any]]:
-        own = {ident: one for ident, one in self.confirmations.items() if one["person"] == person}
-        if not rest:
-            return 200, {"confirmations": [one for one in own.values() if one["state"] == "draft_ready"]}
-        if rest[0] not in own:
-            return 404, {"error": {"code": "no_confirmation", "message": "Nothing of that id waits."}}
-        own[rest[0]]["state"] = "cancelled"
-        return 200, {}
 
     async def __call__(self, scope: dict[str, Any], receive: _Receive, send: _Send) -> None:
         if scope["type"] != "http":
@@ -129,7 +129,12 @@ class Scripted:
             status, reply = 401, {"error": {"code": "signed_out", "message": "Sign in."}}
         elif person not in self.people:
             status, reply = 403, {"error": {"code": "unknown_principal", "message": "Nobody."}}
+        elif person in self.away:
+            status, reply = 503, {"error": {"code": "state", "message": "The database is in use.", "next": ""}}
         elif scope["path"] == "/chat":
+            if self.hung:
+                self.hung -= 1
+                await asyncio.Event().wait()
             await asyncio.sleep(self.delay)
             status, reply = self.chat(person, body)
         else:

@@ -100,7 +100,7 @@ def test_a_no_and_the_commands(quorra: tuple[Service, str], server: Synapse, tmp
             head = subprocess.run(
                 ["git", "rev-parse", "HEAD"], cwd=service.home, capture_output=True, text=True, check=True
             ).stdout.strip()
-            await home.mira.say(room, call("undo_change", commit=head))
+            await home.mira.say(room, f"{call('undo_change', commit=head)}\n!then\n!say It is left.")
             await home.mira.hears(room, home.bot, 2)
             await home.mira.say(room, "no")
             await home.mira.hears(room, home.bot, 3)
@@ -108,7 +108,7 @@ def test_a_no_and_the_commands(quorra: tuple[Service, str], server: Synapse, tmp
                 await home.mira.say(room, text)
             heard = bodies(await home.mira.hears(room, home.bot, 7))
         assert len(subjects(service)) == count + 1
-        assert heard[2] == "All right, I won't do that."
+        assert heard[2] == "It is left."
         assert heard[3] == "The purpose is set."
         assert "nonsense" in heard[4]
         assert heard[5].startswith("Scope: general. Mode: none. Purpose: tea.")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import nio
 
-from quorra.surfaces.matrix.answering import DECLINED
 from quorra.surfaces.matrix.bot import LOCKED
 from quorra.surfaces.matrix.hearing.rules import NOT_YOURS, ONLY_TEXT
 from quorra.surfaces.matrix.store import FILE, Store
@@ -71,9 +70,12 @@ def test_reactions_and_a_plain_yes_answer_too(server: Synapse, tmp_path: Path):
             await home.mira.hears(room, home.bot, 5)
             await home.mira.say(room, "yes")
             heard = await home.mira.hears(room, home.bot, 6)
-        assert bodies(heard)[3:] == ["done: one", DECLINED, "done: three"]
+        assert bodies(heard)[3:] == ["done: one", "left: two", "done: three"]
         assert home.service.done == ["c0", "c2"]
-        assert home.service.confirmations["c1"]["state"] == "cancelled"
+        assert home.service.confirmations["c1"]["state"] == "declined"
+        declined = next(body for _, body in home.service.asked if body.get("confirmation_id") == "c1")
+        assert (declined["message"], declined["session_id"], bool(declined["message_id"])) == ("no", "s0", True)
+        assert all(method != "DELETE" for method, _, _ in home.service.calls), "a no is idempotent as a yes is"
 
     with_household(server, tmp_path, work)
 

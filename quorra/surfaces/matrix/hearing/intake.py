@@ -11,7 +11,8 @@ from quorra.surfaces.matrix.client import Client
 from quorra.surfaces.matrix.hearing import rules
 from quorra.surfaces.matrix.store import Store
 
-_ASKING = frozenset({"m.room.message", "m.reaction"})
+_LOCKED = "m.room.encrypted"
+_ASKING = frozenset({"m.room.message", "m.reaction", _LOCKED})
 _IN = ("invite", "join")
 _OUT = ("leave", "ban")
 Event = Mapping[str, Any]
@@ -23,16 +24,14 @@ async def take(
     """Keeps what a sync brought, together with its token; what came before the first sync is history."""
     known = store.rooms()
     came: dict[str, tuple[str, Event]] = {}
-    locked: list[tuple[str, Event]] = []
     for room, info in found.rooms.join.items():
         events = await _said(bot, store, room, info, since, room in known) if since else []
         for event in events:
-            if event["type"] == "m.room.encrypted" and event["sender"] != bot.user_id:
-                locked.append((room, event))
-            else:
-                _sort(bot, store, room, event, came)
+            _sort(bot, store, room, event, came)
+    locked = [one for one in came.values() if one[1]["type"] == _LOCKED]
+    readable = [one for one in came.values() if one[1]["type"] != _LOCKED]
     left = [room for room in found.rooms.leave if room not in found.rooms.join]
-    store.take(found.next_batch, list(came.values()), locked, found.rooms.join, left, now)
+    store.take(found.next_batch, readable, locked, found.rooms.join, left, now)
     for room in left:
         bot.rooms.pop(room, None)
     for room, event in locked:
@@ -46,7 +45,12 @@ async def take(
 def unlock(bot: Client, store: Store) -> None:
     """Reads what could not be read before its key came."""
     for event in store.locked():
-        if readable := client.unlocked(bot, event.room, event.source):
+        if not (readable := client.unlocked(bot, event.room, event.source)):
+            continue
+        if rules.edits(readable):
+            _edit(store, event.room, readable)
+            store.drop(event.event, event.room)
+        else:
             store.unlock(event.event, readable)
 
 
@@ -107,10 +111,17 @@ def _sort(bot: Client, store: Store, room: str, event: Event, came: dict[str, tu
     elif (target := rules.edits(event) or "") and event["type"] == "m.room.message":
         if target in came and came[target][1]["sender"] == event["sender"]:
             came[target] = (room, rules.edited(came[target][1], event))
-        elif waits := next((one for one in store.waiting(room) if one.event == target), None):
-            store.replace(target, event["sender"], rules.edited(waits.source, event))
+        else:
+            _edit(store, room, event)
     elif event["type"] in _ASKING:
         came[event["event_id"]] = (room, event)
+
+
+def _edit(store: Store, room: str, edit: Event) -> None:
+    """Puts an edit in the place of what it edits, while that waits for its answer or its key."""
+    old = store.open(rules.edits(edit) or "", room)
+    if old and (new := rules.edited(old.source, edit)) is not old.source:
+        store.replace(old.event, edit["sender"], new)
 
 
 async def _join(bot: Client, found: nio.SyncResponse, people: Mapping[str, str]) -> None:

@@ -110,12 +110,12 @@ def edits(event: Mapping[str, Any]) -> str | None:
 
 
 def edited(old: Mapping[str, Any], edit: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Gives an event with the text that an edit puts in its place; what it replies to stays."""
+    """Gives an event with the text that an edit puts in its place, readable even if it was not; its reply stays."""
     new = edit["content"].get("m.new_content")
     if not isinstance(new, Mapping):
         return old
     relation = old["content"].get("m.relates_to")
-    return {**old, "content": {**new, **({"m.relates_to": relation} if relation else {})}}
+    return {**old, "type": edit["type"], "content": {**new, **({"m.relates_to": relation} if relation else {})}}
 
 
 def _reaction(content: Mapping[str, Any], person: str | None, room: Room) -> Decision:

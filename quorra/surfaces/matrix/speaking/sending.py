@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import nio
@@ -10,30 +11,38 @@ import nio
 from quorra.surfaces.matrix.client import Client
 
 _LONGEST = 30.0
+_FAULTS = 20
+"""How often sending may fail on this side, which takes some minutes: a server that is away for a while does that."""
 _TYPING = 30_000
 _REFRESH = 20.0
 
 
-async def send(client: Client, room: str, txn: str, content: Mapping[str, Any]) -> str | None:
-    """Sends a message and gives its event; None where the room does not take it.
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """A message that could not be sent, and the kind of what stood against it."""
+
+    kind: str
+
+
+async def send(client: Client, room: str, txn: str, content: Mapping[str, Any], *, pause: float = 1.0) -> str | Unsent:
+    """Sends a message and gives its event, or why the room does not take it.
 
     The client waits as long as a server that limits its rate says, and tries under the same id again. In an
-    encrypted room all devices of its members get the key, verified or not.
+    encrypted room all devices of its members get the key, verified or not. ``pause`` grows from try to try.
     """
-    pause = 1.0
+    faults = 0
     while True:
         try:
             answer = await client.room_send(room, "m.room.message", dict(content), txn, ignore_unverified_devices=True)
-        except nio.SendRetryError:
-            answer = None
-        except nio.LocalProtocolError:
-            if room not in client.rooms:
-                return None
+        except (nio.LocalProtocolError, nio.EncryptionError, nio.GroupEncryptionError) as error:
+            faults += 1
+            if room not in client.rooms or faults == _FAULTS:
+                return Unsent(type(error).__name__)
             answer = None
         if isinstance(answer, nio.RoomSendResponse):
             return str(answer.event_id)
         if answer is not None and _refused(answer):
-            return None
+            return Unsent(str(answer.status_code))
         await asyncio.sleep(pause)
         pause = min(pause * 2, _LONGEST)
 

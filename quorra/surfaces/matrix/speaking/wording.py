@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from quorra.surfaces.matrix.hearing import words
-from quorra.surfaces.matrix.hearing.rules import Asked
+from quorra.surfaces.matrix.hearing.rules import REFUSAL, Asked
+from quorra.surfaces.matrix.service import Got
 
 MOST = 6000
 """Characters of one message; an encrypted event of the size that servers take holds several times that."""
@@ -34,6 +35,15 @@ def told(body: Mapping[str, Any]) -> str:
     if pending:
         pieces.append(_question(pending, answer))
     return "\n\n".join(piece for piece in pieces if piece)
+
+
+def failed(got: Got) -> str:
+    """Says why the service did not do what it was asked."""
+    if got.status == 401:
+        return "The service does not let me in, or does not know you. Please tell its owner."
+    if got.status == 403:
+        return REFUSAL
+    return got.sentence or "That did not work, and the fault is not yours."
 
 
 def asked(body: Mapping[str, Any], person: str, session: str) -> Asked | None:
