@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from quorra.access import window
 from quorra.access.changes import asked
 from quorra.access.changes.asked import Changes
-from quorra.access.proposals import Proposals
+from quorra.access.proposals import Proposals, Review
 from quorra.access.window import Window
 from quorra.ledger.change import Origin, Refused
 from quorra.ledger.ledger import Ledger
@@ -100,7 +100,7 @@ class Home:
         for name in ("index", "embedder", "model", "state", "ledger"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
-        for name in ("keys", "sessions", "runs", "audit", "outbox", "preferences", "proposals"):
+        for name in ("keys", "sessions", "runs", "audit", "outbox", "preferences", "proposals", "review"):
             self.__dict__.pop(name, None)
         if self._spare:
             self._spare.cleanup()
@@ -358,8 +358,13 @@ class Home:
     def proposals(self) -> Proposals:
         """What waits in the inbox; what a killed process left half done there is finished first."""
         found = Proposals(Inbox(self.state), self.texts, asked.kinds(self.library, self.graph))
-        found.recover(self.ledger.clock())
+        found.recover(self.ledger.clock(), self.audit)
         return found
+
+    @cached_property
+    def review(self) -> Review:
+        """The answers to what waits in the inbox."""
+        return Review(self.proposals, self.audit, self.ledger.clock)
 
     def reachable(self) -> dict[str, bool]:
         """Really asks model, index and git whether they answer."""

@@ -41,6 +41,11 @@ class Written:
     planned: Planned | None = None
     dangling: tuple[int, int] | None = None
 
+    @property
+    def good(self) -> bool:
+        """Tells whether it was done as it was wanted."""
+        return self.outcome in ("applied", "declined")
+
 
 def told(done: Outcome, issues: tuple[Issue, ...] = (), planned: Planned | None = None) -> Written:
     """Gives an outcome of the ledger in the fields of a write."""

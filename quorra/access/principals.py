@@ -1,7 +1,7 @@
 """Who can be speaking: somebody of the home, a guest with a reservation, or nobody that is known."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from quorra.access import window
@@ -14,9 +14,13 @@ GUEST = "guest:"
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatedPrincipal:
-    """The owner or a member, by the one id that every road in leads to: ``owner`` or ``member:SLUG``."""
+    """The owner or a member, by the one id that every road in leads to: ``owner`` or ``member:SLUG``.
+
+    ``by`` is the id of the key that was used, for the audit alone; nobody is somebody else for it.
+    """
 
     id: str
+    by: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,11 @@ class AnonymousPrincipal:
 
 
 Principal = AuthenticatedPrincipal | ReservationPrincipal | AnonymousPrincipal
+
+
+def by(principal: Principal) -> str:
+    """Gives the id of the key that a principal came with."""
+    return principal.by if isinstance(principal, AuthenticatedPrincipal) else ""
 
 
 def named(name: str) -> AuthenticatedPrincipal:

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from quorra.access import gate
@@ -11,10 +12,13 @@ from quorra.access.changes import patch
 from quorra.access.planned import Planned, Written, told
 from quorra.ledger.change import ChangeSet, Origin
 from quorra.state import inbox
+from quorra.state.audit import Audit
 from quorra.state.inbox import Inbox, Item, UnknownItem
 from quorra.vault.texts import Texts
 
 MINUTE = timedelta(minutes=1)
+TOOL = "review"
+ENDS = {"approve": "applied", "decline": "declined"}
 CHANGED = "It would do something else now than when it was seen."
 Kinds = Mapping[str, Callable[[Mapping[str, Any], Origin], Planned | Written]]
 
@@ -113,8 +117,8 @@ class Proposals:
         self.ledger.withdraw(ident)
         return Written("declined", proposal=ident, reason=reason or None)
 
-    def recover(self, now: datetime) -> None:
-        """Finishes what a process that died left between two steps: refs and rows follow each other again.
+    def recover(self, now: datetime, audit: Audit) -> None:
+        """Finishes what a process that died left between two steps: refs, rows and audit follow each other again.
 
         An item that was approved within the last minute may be at work in a process that lives.
         """
@@ -129,6 +133,19 @@ class Proposals:
                     self._settle(item, now)
             elif item.id not in refs and isinstance(planned := self._plan(item), Planned):
                 self.ledger.render(item.id, planned.change)
+        self._told(now, audit)
+
+    def _told(self, now: datetime, audit: Audit) -> None:
+        """Notes in the audit how an answer ended whose process did not come to note it."""
+        states = {item.id: item.state for item in self.every()}
+        for ident, act in audit.unended(TOOL, states).items():
+            if states[ident] in ("approved", "failed") or now - datetime.fromisoformat(act.at) <= MINUTE:
+                continue
+            ok = states[ident] == ENDS.get(act.action)
+            audit.record(
+                now, principal=act.principal, by=act.by, action="done" if ok else "failed", tool=TOOL, tier=act.tier,
+                target=ident, ok=ok,
+            )  # fmt: skip
 
     def _settle(self, item: Item, now: datetime) -> None:
         """Finds out whether an approved change was made before the process died."""
@@ -152,6 +169,33 @@ class Proposals:
             for hunk in patch.hunks(before, edit.content or b""):
                 found.update(b"\1".join((*lines[hunk.start : hunk.stop], b"\2", *hunk.lines, b"\3")))
         return found.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """Answers proposals for people; each answer is in the audit before it is carried out, and after.
+
+    ``by`` is the id of the key that a person, or a service for them, came with.
+    """
+
+    proposals: Proposals
+    audit: Audit
+    clock: Callable[[], datetime]
+
+    def approve(self, ident: str, principal: str, by: str = "") -> Written:
+        """Does what was proposed, as ``Proposals.approve``."""
+        return self._answered("approve", ident, principal, by, partial(self.proposals.approve, ident, principal))
+
+    def decline(self, ident: str, reason: str, principal: str, by: str = "") -> Written:
+        """Closes an item without doing it, as ``Proposals.decline``."""
+        return self._answered("decline", ident, principal, by, partial(self.proposals.decline, ident, reason))
+
+    def _answered(self, action: str, ident: str, principal: str, by: str, do: Callable[[datetime], Written]) -> Written:
+        self.proposals.get(ident)  # what is not there is not even tried
+        return self.audit.act(
+            self.clock, lambda: do(self.clock()), lambda done: done.good, principal=principal, by=by, action=action,
+            tool=TOOL, tier=2, target=ident,
+        )  # fmt: skip
 
 
 def _late(item: Item) -> Written:

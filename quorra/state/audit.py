@@ -13,29 +13,35 @@ import hmac
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from quorra.state.database import Database, StateError
 
+T = TypeVar("T")
 LOG = "audit.log"
 MADE = "log_made"
-_FIELDS = ("n", "at", "principal", "action", "tool", "tier", "session", "run", "target", "ok", "follows")
+_FIELDS = ("n", "at", "principal", "by", "action", "tool", "tier", "session", "run", "target", "ok", "follows")
 _COLUMNS = ", ".join((*_FIELDS, "chain"))
 _BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One thing done; ``target`` is the sealed name of what it was done to, ``ok`` None where that is not known yet."""
+    """One thing done; ``target`` is the sealed name of what it was done to, ``ok`` None where that is not known yet.
+
+    ``by`` is the id of the key that was used: a service's where it spoke for the principal, else one of their own.
+    """
 
     n: int
     at: str
     principal: str
+    by: str
     action: str
     tool: str
     tier: int
@@ -60,7 +66,7 @@ class Audit:
 
     def record(
         self, now: datetime, *, principal: str, action: str, tool: str = "", tier: int = 0, session: str = "",
-        run: str = "", target: str = "", ok: bool | None = None,
+        run: str = "", target: str = "", ok: bool | None = None, by: str = "",
     ) -> int:  # fmt: skip
         """Records an action and gives its number; raises StateError where it can't be kept: then don't act.
 
@@ -70,9 +76,34 @@ class Audit:
         with self._database.transaction():
             self._database.framed(lambda: self._prepare(now), self._follow)
             return self._add(
-                now.isoformat(), named(principal), named(action), named(tool), tier, named(session), named(run),
-                self._database.sealed(target) if target else "", ok,
+                now.isoformat(), named(principal), named(by), named(action), named(tool), tier, named(session),
+                named(run), self._database.sealed(target) if target else "", ok,
             )  # fmt: skip
+
+    def act(
+        self, clock: Callable[[], datetime], do: Callable[[], T], good: Callable[[T], bool], *, principal: str,
+        action: str, tool: str, tier: int, target: str, by: str = "",
+    ) -> T:  # fmt: skip
+        """Does something that is recorded before it happens, and after; raises what it raises."""
+        record = partial(self.record, principal=principal, tool=tool, tier=tier, target=target, by=by)
+        record(clock(), action=action)
+        ok = False
+        try:
+            done = do()
+            ok = good(done)
+            return done
+        finally:
+            record(clock(), action="done" if ok else "failed", ok=ok)
+
+    def unended(self, tool: str, targets: Iterable[str]) -> Mapping[str, Act]:
+        """Gives what was begun with a tool and never ended, by its target: a process died over it, or is at it."""
+        sql = (
+            f"SELECT {_COLUMNS} FROM audit WHERE n IN (SELECT max(n) FROM audit WHERE tool = ? GROUP BY target)"
+            " AND ok IS NULL"
+        )
+        begun = {row["target"]: _act(row) for row in self._ask(sql, self._database.named(tool))}
+        sealed = ((target, self._database.sealed(target)) for target in targets) if begun else ()
+        return {target: begun[seal] for target, seal in sealed if seal in begun}
 
     def entries(self, after: int = 0, limit: int = 100) -> tuple[Act, ...]:
         """Gives what was done behind a number, in its order."""
@@ -100,7 +131,7 @@ class Audit:
         n = self._ever() + 1
         row = (n, at, *values, self._base)
         chain = self._chain(last[0]["chain"] if last else "", row)
-        self._ask(f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *row, chain)
+        self._ask(f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *row, chain)
         return n
 
     def _chain(self, before: str, row: Iterable[Any]) -> str:
@@ -121,7 +152,7 @@ class Audit:
         rows = self._ask("SELECT n FROM audit ORDER BY n DESC LIMIT 1")
         self._base = rows[0]["n"] if rows else 0
         if self._base and not self._size():
-            self._add(now.isoformat(), "quorra", MADE, "", 1, "", "", "", True)
+            self._add(now.isoformat(), "quorra", "", MADE, "", 1, "", "", "", True)
 
     def _mend(self) -> None:
         """Adds the lines that a process did not come to write; leaves alone a file that is wrong otherwise."""

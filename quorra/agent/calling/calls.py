@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from quorra.access.confirmations import Wish
-from quorra.access.principals import Principal
+from quorra.access.principals import Principal, by
 from quorra.agent.calling.registry import Registry
 from quorra.agent.calling.tool import Arguments, Draft, Reach, Result, Tool, Unreadable
 from quorra.errors import QuorraError
@@ -152,7 +152,7 @@ class Caller:
         reach = self.reach
         self.audit.record(
             reach.now, principal=reach.principal, action=action, tool=tool.name, tier=tool.tier,
-            session=reach.session, run=reach.run, target=target, ok=ok,
+            session=reach.session, run=reach.run, target=target, ok=ok, by=by(self.principal),
         )  # fmt: skip
 
     def _repeated(self, tool: Tool, given: Arguments | str) -> Ran | None:

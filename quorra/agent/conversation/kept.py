@@ -35,7 +35,8 @@ class Stores:
 class Kept:
     """The memory of one run; what belongs together is written together.
 
-    ``said`` are the words that have gone out, ``entered`` tells that the mode's entry context was given.
+    ``by`` is the id of the key that its person came with, ``said`` are the words
+    that have gone out, ``entered`` tells that the mode's entry context was given.
     """
 
     stores: Stores
@@ -43,6 +44,7 @@ class Kept:
     run: str
     surface: str
     begun: datetime
+    by: str = ""
     said: list[str] = field(default_factory=list)
     entered: bool = False
     _start: float = field(default_factory=perf_counter)
@@ -158,7 +160,7 @@ class Kept:
         """Notes in the audit what became of a confirmation."""
         self.stores.audit.record(
             self.now, principal=self.session.principal, action=action, tool=item.tool, tier=2,
-            session=self.session.id, run=self.run, target=item.digest, ok=None,
+            session=self.session.id, run=self.run, target=item.digest, ok=None, by=self.by,
         )  # fmt: skip
 
     def _append(self, kind: sessions.Kind, text: str, **more: Any) -> Entry:

@@ -98,7 +98,7 @@ class Runner:
         resolved: Resolution | None = None,
     ) -> Reply:
         """Takes a run on from its entries, with what was answered to what it waited for."""
-        kept = Kept(self.stores, session, run, speaker.surface, speaker.now)
+        kept = Kept(self.stores, session, run, speaker.surface, speaker.now, speaker.principal.by)
         with self.stores.runs.hold(run), ExitStack() as broken:
             record = self.inspector.begin(session.principal, session.id, run, speaker.now)
             broken.callback(self._fell, kept, record, speaker, resolved)

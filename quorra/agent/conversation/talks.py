@@ -98,14 +98,15 @@ class Talks:
             raise Unfit(str(error)) from error
         with self.stores.database.transaction():
             item = self.confirmations.edit(item, changed, now)
-            Kept(self.stores, session, item.run, surface, now).shown(pending(item).question, item, "edit")
+            kept = Kept(self.stores, session, item.run, surface, now, principal.by)
+            kept.shown(pending(item).question, item, "edit")
         return pending(item)
 
     def cancel(self, ident: str, principal: AuthenticatedPrincipal, *, surface: str, now: datetime) -> None:
         """Withdraws what waits; its run is cancelled. Raises NoConfirmation and Resolved."""
         with self.stores.database.transaction():
             item = self.confirmations.close(ident, principal.id, "cancelled", now)
-            self._over(item, "cancelled", surface, now)
+            self._over(item, "cancelled", surface, now, principal.by)
 
     def forget(self, ident: str, principal: AuthenticatedPrincipal, *, surface: str, now: datetime) -> None:
         """Forgets a session; what waits in it is withdrawn first. Raises UnknownSession."""
@@ -172,11 +173,11 @@ class Talks:
                 continue
             self.stores.outbox.put(run.principal, "cut", subject, now, session=run.session, run=run.id)
 
-    def _kept(self, item: Item, surface: str, now: datetime) -> Kept:
-        return Kept(self.stores, self.stores.sessions.get(item.session, item.principal), item.run, surface, now)
+    def _kept(self, item: Item, surface: str, now: datetime, by: str = "") -> Kept:
+        return Kept(self.stores, self.stores.sessions.get(item.session, item.principal), item.run, surface, now, by)
 
-    def _over(self, item: Item, state: str, surface: str, now: datetime) -> None:
-        self._kept(item, surface, now).resolved(item, state)
+    def _over(self, item: Item, state: str, surface: str, now: datetime, by: str = "") -> None:
+        self._kept(item, surface, now, by).resolved(item, state)
         self.stores.runs.move(item.run, "paused", "cancelled", now)
 
     def _session(self, said: Said, speaker: Speaker) -> Session:
@@ -225,7 +226,7 @@ class Talks:
         """Puts what waits before the person once more, as it is not clear that they mean it."""
         shown = pending(item)
         text = shown.question
-        kept = Kept(self.stores, session, item.run, speaker.surface, speaker.now)
+        kept = Kept(self.stores, session, item.run, speaker.surface, speaker.now, speaker.principal.by)
         with self.stores.database.transaction():
             kept.heard(said)
             kept.shown(text, item, "ask")
@@ -240,7 +241,7 @@ class Talks:
                 item = self.confirmations.approve(ident, owner, now, session=session.id, digest=said.digest)
             else:
                 item = self.confirmations.close(ident, owner, "declined", now, session.id)
-            kept = self._kept(item, speaker.surface, now)
+            kept = self._kept(item, speaker.surface, now, speaker.principal.by)
             if words:
                 kept.heard(said)
             kept.resolved(item, "approved" if agreed else "declined", ref="" if words else said.message_id)

@@ -61,11 +61,13 @@ CREATE TABLE events (
 ) STRICT, WITHOUT ROWID;
 
 -- What was done at tier 1 and above; sqlite_sequence remembers how many rows there ever were.
--- follows is the row that the log file ended with when the row's transaction began.
+-- by is the key that was used, where one was; follows is the row that the log file ended with when the row's
+-- transaction began.
 CREATE TABLE audit (
     n INTEGER PRIMARY KEY AUTOINCREMENT,
     at TEXT NOT NULL,
     principal TEXT NOT NULL,
+    by TEXT NOT NULL DEFAULT '',
     action TEXT NOT NULL,
     tool TEXT NOT NULL,
     tier INTEGER NOT NULL,
@@ -76,6 +78,7 @@ CREATE TABLE audit (
     follows INTEGER NOT NULL,
     chain TEXT NOT NULL
 ) STRICT;
+CREATE INDEX audit_of ON audit (tool, target);
 CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit is kept'); END;
 CREATE TRIGGER audit_is_fixed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit is kept'); END;
 

@@ -7,7 +7,7 @@ from litestar import Request
 from litestar.datastructures import State
 from litestar.params import Parameter
 
-from quorra.access.principals import AuthenticatedPrincipal, named
+from quorra.access.principals import AuthenticatedPrincipal
 from quorra.access.window import owns
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def home(request: Asked) -> "Home":
 
 def caller(request: Asked) -> AuthenticatedPrincipal:
     """Gives the principal that the door let in."""
-    return named(request.scope["state"]["principal"])
+    found: AuthenticatedPrincipal = request.scope["state"]["principal"]
+    return found
 
 
 def owner(request: Asked, what: str) -> None:

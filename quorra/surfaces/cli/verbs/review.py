@@ -1,7 +1,6 @@
 """The inbox on the command line: list, show, approve and decline; and a step back."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -76,7 +75,7 @@ def show(call: Call, ident: str) -> Result:
 def approve(call: Call, ident: str) -> Result:
     """Do what was proposed, if it still is what was seen."""
     with call.open() as home:
-        done = home.proposals.approve(ident, call.principal, datetime.now().astimezone())
+        done = home.review.approve(ident, call.principal)
     return written(done)
 
 
@@ -88,7 +87,7 @@ def decline(call: Call, ident: str, reason: str) -> Result:
     """Close a proposal without doing it."""
     with call.open() as home:
         call.owns("The inbox")
-        done = home.proposals.decline(ident, reason, datetime.now().astimezone())
+        done = home.review.decline(ident, reason, call.principal)
     return written(done)
 
 
@@ -99,7 +98,11 @@ def decline(call: Call, ident: str, reason: str) -> Result:
 def undo(call: Call, commit: str, message: str | None) -> Result:
     """Take a commit back, as a commit of its own."""
     with call.open() as home:
-        done = home.changes.undo(commit, Origin(call.principal, "cli", message or ""))
+        origin = Origin(call.principal, "cli", message or "")
+        done = home.audit.act(
+            home.ledger.clock, lambda: home.changes.undo(commit, origin), lambda done: done.good,
+            principal=call.principal, action="undo", tool="undo", tier=2, target=commit,
+        )  # fmt: skip
     return written(done)
 
 

@@ -67,7 +67,9 @@ def create(call: Call, name: str, whose: str | None, service: bool) -> Result:
         whose = "" if service else named(whose or OWNER).id
         if whose:
             home.window(whose, None)  # a key for nobody would open nothing
-        key, secret = home.keys.create(name, whose, datetime.now(UTC), SERVICE if service else KEY)
+        with home.state.transaction():
+            key, secret = home.keys.create(name, whose, datetime.now(UTC), SERVICE if service else KEY)
+            _record(home, "create", key)
     more = ", and whom it speaks for as: X-Quorra-User-Email: …" if service else ""
     text = f"{secret}\nKeep it: it is not shown again. Send it as: Authorization: Bearer …{more}"
     return Result({"keys": [asdict(key)], "key": secret}, text)
@@ -90,8 +92,15 @@ def revoke(call: Call, ident: str) -> Result:
     """End a key for good."""
     with call.open() as home:
         call.owns("Handling keys")
-        key = home.keys.revoke(ident, datetime.now(UTC))
+        with home.state.transaction():
+            key = home.keys.revoke(ident, datetime.now(UTC))
+            _record(home, "revoke", key)
     return Result({"keys": [asdict(key)]}, _told(key))
+
+
+def _record(home: "Home", action: str, key: "Key") -> None:
+    """Notes in the audit what was done with a key; only the owner gets as far."""
+    home.audit.record(datetime.now(UTC), principal=OWNER, action=action, tool="keys", tier=2, target=key.id, ok=True)
 
 
 def _told(key: "Key") -> str:

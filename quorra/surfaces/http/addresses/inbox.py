@@ -1,7 +1,5 @@
 """The inbox: the proposals that wait for the owner, by the rules of ``quorra review``."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -11,7 +9,7 @@ from msgspec import Meta
 
 from quorra.surfaces import fields
 from quorra.surfaces.http import errors
-from quorra.surfaces.http.caller import Asked, Ident, caller, home, now, owner
+from quorra.surfaces.http.caller import Asked, Ident, caller, home, owner
 
 if TYPE_CHECKING:
     from quorra.access.planned import Written
@@ -92,27 +90,20 @@ def show(request: Asked, ident: Ident) -> dict[str, Any]:
 @post("/inbox/{ident:str}/approve", status_code=200, sync_to_thread=True, responses=DOES)
 def approve(request: Asked, ident: Ident, data: Yes) -> Response[dict[str, Any]]:
     """Does what was proposed, if it still is what was seen."""
-    return _done(request, "approve", ident, lambda: home(request).proposals.approve(ident, caller(request).id, now()))
+    asks = caller(request)
+    return _done(request, home(request).review.approve(ident, asks.id, asks.by))
 
 
 @post("/inbox/{ident:str}/decline", status_code=200, sync_to_thread=True, responses=DOES)
 def decline(request: Asked, ident: Ident, data: Reason) -> Response[dict[str, Any]]:
     """Closes a proposal without doing it; for the owner."""
     owner(request, WHAT)
-    return _done(request, "decline", ident, lambda: home(request).proposals.decline(ident, data.reason, now()))
+    asks = caller(request)
+    return _done(request, home(request).review.decline(ident, data.reason, asks.id, asks.by))
 
 
-def _done(request: Asked, action: str, ident: str, do: "Callable[[], Written]") -> Response[dict[str, Any]]:
-    """Does it and tells what became of it; it is in the audit before it happens, and after."""
-    home(request).proposals.get(ident)  # what is not there is not even tried
-    record = partial(home(request).audit.record, principal=caller(request).id, tool="review", tier=2, target=ident)
-    record(now(), action=action)
-    good = False
-    try:
-        done = do()
-        good = done.outcome in ("applied", "declined")
-    finally:
-        record(now(), action="done" if good else "failed", ok=good)
-    number = 200 if good or done.outcome == "parked" else 403 if done.code == "not_owner" else 409
+def _done(request: Asked, done: "Written") -> Response[dict[str, Any]]:
+    """Tells what became of a proposal."""
+    number = 200 if done.good or done.outcome == "parked" else 403 if done.code == "not_owner" else 409
     request.scope["state"]["outcome"] = done.code or done.outcome
     return Response(fields.written(done), status_code=number)

@@ -33,11 +33,15 @@ class Run(msgspec.Struct):
 
 
 class Act(msgspec.Struct):
-    """One line of the audit: who did what, where and when; ``target`` is a keyed hash."""
+    """One line of the audit: who did what, where and when; ``target`` is a keyed hash.
+
+    ``by`` is the id of the key that was used, so that a service which speaks for somebody is known.
+    """
 
     n: int
     at: str
     principal: str
+    by: str
     action: str
     tool: str
     tier: int

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import structlog
@@ -62,10 +63,11 @@ class Bearers:
         if key is None:
             return "unknown_key"
         if key.kind != SERVICE:
-            return "speaks_for_others" if emails else self._here(named(key.principal))
+            return "speaks_for_others" if emails else self._here(replace(named(key.principal), by=key.id))
         if len(emails) != 1:
             return "service_for_nobody" if not emails else "service_for_two"
-        return self._here(self._people.by_email(_text(emails[0])))
+        person = self._people.by_email(_text(emails[0]))
+        return self._here(person and replace(person, by=key.id))
 
     def _claimed(self, claims: "Claims") -> AuthenticatedPrincipal | None:
         """Gives whom a token is about: its subject decides, else an address that the provider has verified."""

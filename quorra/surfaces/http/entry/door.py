@@ -85,7 +85,7 @@ class Door:
         found = await self._auth.who(visitor)
         if found is None and scope["path"] not in OPEN:
             raise SignedOut
-        scope["state"]["principal"] = found and found.id
+        scope["state"]["principal"] = found
 
 
 def _guarded(send: Send, started: Callable[[int], None]) -> Send:
