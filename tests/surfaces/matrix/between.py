@@ -11,10 +11,14 @@ import httpx
 
 @dataclass
 class Between:
-    """Passes requests on; the next ``limited`` sends are answered with 429 and the wait of ``wait_ms``."""
+    """Passes requests on; the next ``limited`` sends are answered with 429 and the wait of ``wait_ms``.
+
+    The next ``refused`` ones are answered with 413.
+    """
 
     target: str
     limited: int = 0
+    refused: int = 0
     wait_ms: int = 1200
     sends: list[tuple[float, str, int]] = field(default_factory=list)
 
@@ -30,12 +34,16 @@ class Between:
             body, more = body + event.get("body", b""), event.get("more_body", False)
         path = scope["raw_path"].decode()
         if "/send/m.room" in path:
-            status = 429 if self.limited else 200
+            status = 429 if self.limited else 413 if self.refused else 200
             self.sends.append((time.monotonic(), path.partition("?")[0], status))
             if self.limited:
                 self.limited -= 1
                 told = {"errcode": "M_LIMIT_EXCEEDED", "error": "Too many requests", "retry_after_ms": self.wait_ms}
                 await _reply(send, 429, json.dumps(told).encode())
+                return
+            if self.refused:
+                self.refused -= 1
+                await _reply(send, 413, json.dumps({"errcode": "M_TOO_LARGE", "error": "Too large"}).encode())
                 return
         query = scope["query_string"].decode()
         headers = [(name, value) for name, value in scope["headers"] if name not in (b"host", b"content-length")]

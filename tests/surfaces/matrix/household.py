@@ -20,7 +20,7 @@ _numbers = itertools.count()
 
 @dataclass
 class Household:
-    """What a test has at hand; ``mira`` and ``tom`` are mapped, ``stranger`` is not."""
+    """What a test has at hand; ``mira`` and ``tom`` are mapped, ``stranger`` is not; its clock goes ``ahead``."""
 
     server: Synapse
     folder: Path
@@ -34,6 +34,7 @@ class Household:
     key: str = KEY
     said: list[str] = field(default_factory=list)
     rooms: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    ahead: timedelta = timedelta()
 
     def settings(self) -> Matrix:
         return Matrix(
@@ -46,7 +47,7 @@ class Household:
         """Runs the bot until the block ends; what it kept stays for the next time."""
         secrets = Secrets(password=PASSWORD, service=self.key)
         bot = Bot(
-            self.settings(), self.folder / "bot", secrets, clock=lambda: datetime.now(UTC), say=self.said.append,
+            self.settings(), self.folder / "bot", secrets, clock=lambda: datetime.now(UTC) + self.ahead, say=self.said.append,
             every=0.5, grace=timedelta(seconds=1),
         )  # fmt: skip
         before = len(self.said)

@@ -24,13 +24,16 @@ class Unsent:
     kind: str
 
 
-async def send(client: Client, room: str, txn: str, content: Mapping[str, Any], *, pause: float = 1.0) -> str | Unsent:
+async def send(
+    client: Client, room: str, txn: str, content: Mapping[str, Any], *, longest: float = _LONGEST
+) -> str | Unsent:
     """Sends a message and gives its event, or why the room does not take it.
 
     The client waits as long as a server that limits its rate says, and tries under the same id again. In an
-    encrypted room all devices of its members get the key, verified or not. ``pause`` grows from try to try.
+    encrypted room all devices of its members get the key, verified or not. The pauses between tries
+    grow up to ``longest``.
     """
-    faults = 0
+    pause, faults = min(1.0, longest), 0
     while True:
         try:
             answer = await client.room_send(room, "m.room.message", dict(content), txn, ignore_unverified_devices=True)
@@ -44,7 +47,7 @@ async def send(client: Client, room: str, txn: str, content: Mapping[str, Any], 
         if answer is not None and _refused(answer):
             return Unsent(str(answer.status_code))
         await asyncio.sleep(pause)
-        pause = min(pause * 2, _LONGEST)
+        pause = min(pause * 2, longest)
 
 
 @asynccontextmanager
