@@ -47,8 +47,8 @@ class Household:
         """Runs the bot until the block ends; what it kept stays for the next time."""
         secrets = Secrets(password=PASSWORD, service=self.key)
         bot = Bot(
-            self.settings(), self.folder / "bot", secrets, clock=lambda: datetime.now(UTC) + self.ahead, say=self.said.append,
-            every=0.5, grace=timedelta(seconds=1),
+            self.settings(), self.folder / "bot", secrets, clock=lambda: datetime.now(UTC) + self.ahead,
+            say=self.said.append, every=0.5, grace=timedelta(seconds=1),
         )  # fmt: skip
         before = len(self.said)
         task = asyncio.create_task(bot.run())

@@ -1,4 +1,4 @@
-"""What stands against the bot, a service that hangs, a server that refuses, one person's trouble, and what it forgets."""
+"""What stands against the bot: a service that hangs, a server that refuses, one person's trouble; what it forgets."""
 
 import asyncio
 import sqlite3
@@ -62,7 +62,7 @@ def test_patience_is_for_waiting_and_not_for_a_turn():
         scripted.delay, scripted.busy = 0.6, 1
         got = await service.call(MIRA, "POST", "/chat", ASKS)
         assert got.body["answer"] == "heard: hello"
-        scripted.busy = 2
+        scripted.delay, scripted.busy = 0, 2
         with pytest.raises(Away):
             await service.call(MIRA, "POST", "/chat", {**ASKS, "message_id": "$2"})
 
@@ -107,22 +107,17 @@ def test_an_answer_that_the_server_refuses_is_told_of(server: Synapse, tmp_path:
 
 
 def test_one_persons_trouble_keeps_nothing_from_the_others(server: Synapse, tmp_path: Path):
+    notice = {
+        "id": "n1", "principal": "tom@example.org", "kind": "done", "subject": "garden/beds.md was written.",
+        "session": "s", "run": "r", "state": "queued",
+    }  # fmt: skip
+
     async def work(home: Household):
         async with home.running():
             await home.room()
             room = await home.room(by=home.tom)
             home.service.away = frozenset({MIRA})
-            home.service.outbox.append(
-                {
-                    "id": "n1",
-                    "principal": "tom@example.org",
-                    "kind": "done",
-                    "subject": "garden/beds.md was written.",
-                    "session": "s",
-                    "run": "r",
-                    "state": "queued",
-                }  # fmt: skip
-            )
+            home.service.outbox.append(notice)
             heard = await home.tom.hears(room, home.bot, seconds=8)
         assert bodies(heard) == ["garden/beds.md was written."]
         assert [line for line in home.said if "fault" in line] == []

@@ -11,8 +11,8 @@ import nio
 from quorra.surfaces.matrix.client import Client
 
 _LONGEST = 30.0
-_FAULTS = 20
-"""How often sending may fail on this side, which takes some minutes: a server that is away for a while does that."""
+_FAULTS = 40
+"""How often sending may fail on this side, a quarter of an hour: a server that is away for a while can cause it too."""
 _TYPING = 30_000
 _REFRESH = 20.0
 
@@ -30,8 +30,8 @@ async def send(
     """Sends a message and gives its event, or why the room does not take it.
 
     The client waits as long as a server that limits its rate says, and tries under the same id again. In an
-    encrypted room all devices of its members get the key, verified or not. The pauses between tries
-    grow up to ``longest``.
+    encrypted room all devices of its members get the key, verified or not. The pauses between tries grow
+    up to ``longest``.
     """
     pause, faults = min(1.0, longest), 0
     while True:
