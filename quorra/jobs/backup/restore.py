@@ -23,7 +23,7 @@ from quorra.state.database import STATE, StateError
 
 WITHIN = "restore"
 TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
-UNWRITTEN = re.compile(r"No space left|(?:unable|failed) to (?:write|create)|could not (?:write|set)")
+UNWRITTEN = re.compile(r"No space left|Out of diskspace|(?:unable|failed) to (?:write|create)|could not (?:write|set)")
 
 
 class Unfit(QuorraError):
