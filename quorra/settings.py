@@ -154,7 +154,7 @@ class Matrix(_Table):
     rooms: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     people: Mapping[str, str] = Field(default_factory=dict)
     parallel: int = Field(default=4, ge=1, description="rooms that are answered at once")
-    patience: float = Field(default=60.0, ge=0, description="seconds that a service that is away is waited for")
+    patience: float = Field(default=60.0, ge=0, description="seconds that a service is waited for, away or busy")
 
 
 class Settings(_Table):

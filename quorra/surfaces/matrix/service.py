@@ -12,8 +12,8 @@ from quorra.errors import QuorraError
 _WAITING = frozenset({429, 502, 503, 504})
 _LONGEST = 30.0
 _QUICK = 30.0
-_TURN = 300.0
-"""How long an answer may take: anything's, and a turn's, whose model may think for minutes."""
+_TURN = 600.0
+"""How long an answer may take: anything's, and a turn's, which may stand in line for a model that thinks for minutes."""
 
 
 class Away(QuorraError):
