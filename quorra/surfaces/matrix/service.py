@@ -13,7 +13,7 @@ _WAITING = frozenset({429, 502, 503, 504})
 _LONGEST = 30.0
 _QUICK = 30.0
 _TURN = 600.0
-"""How long an answer may take: anything's, and a turn's, which may stand in line for a model that thinks for minutes."""
+"""How long an answer may take: anything's, and a turn's, which stands in line for a model that thinks for minutes."""
 
 
 class Away(QuorraError):
