@@ -101,10 +101,14 @@ class Sessions:
             return _session(row)
         raise UnknownSession(ident)
 
-    def every(self, principal: str) -> tuple[Session, ...]:
-        """Gives a principal's sessions, the one last spoken in first."""
-        sql = "SELECT * FROM sessions WHERE principal = ? ORDER BY changed DESC, rowid DESC"
-        return tuple(_session(row) for row in self._ask(sql, principal))
+    def every(self, principal: str, *, after: str | None = None, limit: int | None = None) -> tuple[Session, ...]:
+        """Gives a principal's sessions, the one last spoken in first, or those behind one; raises UnknownSession."""
+        where, values = "", []
+        if after is not None:
+            where = " AND (changed, rowid) < (SELECT changed, rowid FROM sessions WHERE id = ?)"
+            values = [self.get(after, principal).id]
+        sql = f"SELECT * FROM sessions WHERE principal = ?{where} ORDER BY changed DESC, rowid DESC LIMIT ?"
+        return tuple(_session(row) for row in self._ask(sql, principal, *values, -1 if limit is None else limit))
 
     def commit_scope(self, ident: str, scope: Iterable[str]) -> None:
         """Fixes a session's scope for good; the same again is fine, another raises ScopeFixed."""

@@ -86,3 +86,43 @@ def test_refs_and_rows_follow_each_other(root: Path):
     home.ledger.withdraw(ident)
     home.close()
     assert set(opened(root).proposals.ledger.renderings()) == {ident}
+
+
+def begun(home: Home, action: str, ident: str, ago: timedelta) -> None:
+    """Leaves the audit as a process leaves it that died before it had noted how an answer ended."""
+    moment = home.ledger.clock() - ago
+    home.audit.record(moment, principal="owner", by="k1", action=action, tool="review", tier=2, target=ident)
+
+
+def acts(home: Home) -> list[tuple[str, str, bool | None]]:
+    return [(act.action, act.by, act.ok) for act in home.audit.entries()]
+
+
+@pytest.mark.parametrize("how", ["done", "not begun", "declined"])
+def test_an_answer_that_was_cut_off_gets_its_end_in_the_audit(root: Path, how: str):
+    home, late = opened(root), timedelta(minutes=2)
+    ident = parked(home)
+    begun(home, "decline" if how == "declined" else "approve", ident, late)
+    if how == "done":
+        assert home.proposals.approve(ident, "owner", home.ledger.clock()).good
+    elif how == "declined":
+        assert home.proposals.decline(ident, "", home.ledger.clock()).good
+    else:
+        approved(home, ident, late)
+    home.close()
+    again, wanted = opened(root), ("failed", "k1", False) if how == "not begun" else ("done", "k1", True)
+    assert again.proposals.get(ident)
+    assert acts(again)[1:] == [wanted]
+    again.close()
+    assert opened(root).proposals.get(ident)
+    assert len(acts(opened(root))) == 2
+
+
+def test_an_answer_that_a_living_process_may_be_giving_is_left_to_it(root: Path):
+    home = opened(root)
+    ident = parked(home)
+    begun(home, "approve", ident, timedelta(seconds=5))
+    home.close()
+    again = opened(root)
+    assert again.proposals.get(ident)
+    assert acts(again) == [("approve", "k1", None)]

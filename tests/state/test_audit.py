@@ -111,7 +111,39 @@ def test_what_is_recorded_is_a_row_and_a_line(tmp_path: Path):
     assert audit.verify() == opened(tmp_path).verify() == []
 
 
-@given(st.text(min_size=3), st.sampled_from(["principal", "action", "tool", "session", "run", "target"]))
+def test_who_used_which_key_is_told_and_chained(tmp_path: Path):
+    audit = opened(tmp_path)
+    audit.record(NOW, principal="member:mira", action="call", by="k1")
+    audit.record(NOW, principal="member:mira", action="call")
+    assert [act.by for act in audit.entries()] == ["k1", ""]
+    assert [json.loads(line)["by"] for line in audit.file.read_text(encoding="utf-8").splitlines()] == ["k1", ""]
+    connection = sqlite3.connect(tmp_path / "state.db")
+    connection.executescript("DROP TRIGGER audit_is_fixed; UPDATE audit SET by = '' WHERE n = 1;")
+    connection.close()
+    assert "Row 1 of the audit is not as it was written." in opened(tmp_path).verify()
+
+
+def test_what_is_done_is_recorded_around_it_however_it_ends(tmp_path: Path):
+    audit = opened(tmp_path)
+    told = {"principal": "owner", "action": "try", "tool": "test", "tier": 2, "by": "k1"}
+    seen: list[list[tuple[str, bool | None]]] = []
+
+    def rows() -> list[tuple[str, bool | None]]:
+        return [(act.action, act.ok) for act in audit.entries()]
+
+    assert audit.act(lambda: NOW, lambda: seen.append(rows()) or 7, lambda found: found == 7, target="a", **told) == 7
+    assert audit.act(lambda: NOW, lambda: 8, lambda found: found == 7, target="b", **told) == 8
+    with pytest.raises(ZeroDivisionError):
+        audit.act(lambda: NOW, lambda: 1 // 0, lambda _: True, target="c", **told)
+    assert seen == [[("try", None)]]
+    assert rows() == [("try", None), ("done", True), *[("try", None), ("failed", False)] * 2]
+    assert audit.unended("test", "abc") == {}
+    audit.record(NOW, principal="owner", action="try", tool="test", target="b")
+    audit.record(NOW, principal="owner", action="try", tool="other", target="c")
+    assert {target: act.n for target, act in audit.unended("test", "abc").items()} == {"b": 7}
+
+
+@given(st.text(min_size=3), st.sampled_from(["principal", "by", "action", "tool", "session", "run", "target"]))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_text_is_kept_wherever_it_is_given(tmp_path: Path, text: str, where: str):
     folder = tmp_path / "home"

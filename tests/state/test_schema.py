@@ -76,6 +76,7 @@ def test_every_table_is_strict_and_no_key_is_nullable(state: Database):
         ("SELECT * FROM entries WHERE run = 'x' AND run <> '' ORDER BY seq", "entries_of"),
         ("SELECT * FROM entries WHERE session = 'x' AND ref = 'y' AND ref <> ''", "entries_ref"),
         ("SELECT * FROM sessions WHERE principal = 'x' ORDER BY changed DESC", "sessions_of"),
+        ("SELECT max(n) FROM audit WHERE tool = 'x' GROUP BY target", "audit_of"),
         ("SELECT * FROM outbox WHERE principal = 'x' AND state = 'queued'", "outbox_waiting"),
         ("SELECT * FROM runs WHERE session = 'x'", "runs_of"),
     ],

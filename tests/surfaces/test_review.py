@@ -3,11 +3,14 @@
 import re
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from quorra import settings
+from quorra.home import Home
 from quorra.surfaces.cli import tree
 from tests.surfaces.test_cli import quorra, vault
 
@@ -146,3 +149,24 @@ def test_what_ended_says_what_became_of_it_and_when(home: Path):
     assert told("decline", other, "--reason", "no room") == ["declined: no room"]
     assert told("show", other)[2].endswith(": no room.")
     assert len(told("show", other)) == 3
+
+
+def test_answers_undone_commits_and_keys_are_in_the_audit(home: Path):
+    first, second = (parked(home, "mkdir", name) for name in ("attic", "loft"))
+    assert quorra("review", "approve", first, "--as", "nobody", at=home).code == 1
+    commit = quorra("review", "approve", first, at=home).fields["commit"]
+    assert quorra("review", "decline", second, at=home).fields["outcome"] == "declined"
+    assert quorra("review", "decline", "00000000", at=home).code == 1
+    assert quorra("undo", commit, at=home).fields["outcome"] == "applied"
+    key = quorra("keys", "create", "phone", at=home).fields["keys"][0]["id"]
+    assert quorra("keys", "revoke", key, at=home).code == 0
+    assert quorra("keys", "revoke", "none", at=home).code == 1
+    with closing(Home.open(settings.read(home))) as opened:
+        acts = [(act.tool, act.action, act.ok) for act in opened.audit.entries()]
+        assert opened.audit.verify() == []
+    assert acts == [
+        *(("review", "approve", None), ("review", "done", True)),
+        *(("review", "decline", None), ("review", "done", True)),
+        *(("undo", "undo", None), ("undo", "done", True)),
+        *(("keys", "create", True), ("keys", "revoke", True)),
+    ]

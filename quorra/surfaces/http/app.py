@@ -61,14 +61,20 @@ def build(home: "Home", desk: Desk, auth: Auth) -> Litestar:
 
 def _schema() -> OpenAPIConfig:
     bearer = SecurityScheme(type="http", scheme="bearer", description="A key made with: quorra keys create")
+    speaks_for = SecurityScheme(
+        type="apiKey",
+        security_scheme_in="header",
+        name="X-Quorra-User-Email",
+        description="Beside a service's key: the address of the person for whom it speaks.",
+    )
     return OpenAPIConfig(
         "Quorra",
         __version__,
         path="/schema",
         use_handler_docstrings=True,
         render_plugins=[JsonRenderPlugin(path=("/", "/openapi.json"))],
-        components=Components(security_schemes={"key": bearer}),
-        security=[{"key": []}],
+        components=Components(security_schemes={"key": bearer, "person": speaks_for}),
+        security=[{"key": []}, {"key": [], "person": []}],
         operation_id_creator=_operation,
     )
 

@@ -19,6 +19,7 @@ Ident = Annotated[str, Parameter(pattern=IDENT)]
 """An id as it stands in an address."""
 Limit = Annotated[int, Parameter(ge=1, le=1000)]
 Most = Annotated[int | None, Parameter(ge=1, le=1000)]
+From = Annotated[str | None, Parameter(pattern=IDENT)]
 After = Annotated[int, Parameter(ge=-1, le=1 << 53)]
 
 

@@ -22,6 +22,13 @@ def test_the_owner_and_a_member_meet_no_answer_that_is_not_documented(tmp_path: 
         service.stop()
 
 
+def test_the_document_tells_how_a_service_says_for_whom_it_speaks(service: Service) -> None:
+    schema = service.client.get("/schema").json()
+    told = schema["components"]["securitySchemes"]["person"]
+    assert (told["type"], told["in"], told["name"]) == ("apiKey", "header", "X-Quorra-User-Email")
+    assert {"key": [], "person": []} in schema["security"]
+
+
 def test_every_address_says_what_strangers_and_wrong_bodies_get(service: Service) -> None:
     paths = service.client.get("/schema").json()["paths"]
     for path, methods in paths.items():

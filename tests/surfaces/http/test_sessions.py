@@ -38,6 +38,27 @@ def test_sessions_are_listed_the_newest_first_and_only_to_their_own_person(
     assert mira.get("/sessions").json()["sessions"][0]["id"] == first
 
 
+def test_sessions_are_listed_page_by_page(service: Service, mira: httpx.Client) -> None:
+    for _ in range(3):
+        begin(mira)
+    whole = mira.get("/sessions").json()
+    assert set(whole) == {"sessions"}
+    every, seen, after = [one["id"] for one in whole["sessions"]], [], {}
+    while True:
+        page = mira.get("/sessions", params={"limit": 2, **after}).json()
+        assert len(page["sessions"]) <= 2
+        seen += [one["id"] for one in page["sessions"]]
+        if "next" not in page:
+            break
+        after = {"after": page["next"]}
+    assert seen == every
+    assert [one["id"] for one in mira.get("/sessions", params={"after": every[1]}).json()["sessions"]] == every[2:]
+    others = service.client.get("/sessions", params={"after": every[0]})
+    assert (others.status_code, refused(others)) == (404, (404, "no_session"))
+    for wrong in ({"limit": 0}, {"after": "no id"}):
+        assert refused(mira.get("/sessions", params=wrong)) == (400, "bad_input")
+
+
 PRIVATE = [
     ("GET", "", None),
     ("DELETE", "", None),

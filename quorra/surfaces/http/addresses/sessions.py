@@ -9,7 +9,7 @@ from msgspec import Meta
 from quorra.agent.prompting.modes import Modes
 from quorra.errors import QuorraError
 from quorra.surfaces.http import errors
-from quorra.surfaces.http.caller import After, Asked, Ident, Limit, Most, caller, home, now
+from quorra.surfaces.http.caller import After, Asked, From, Ident, Limit, Most, caller, home, now
 
 if TYPE_CHECKING:
     from quorra.state import sessions as state
@@ -43,10 +43,11 @@ class Session(msgspec.Struct):
     changed: str
 
 
-class Sessions(msgspec.Struct):
-    """Sessions, the newest first."""
+class Sessions(msgspec.Struct, omit_defaults=True):
+    """Sessions, the newest first; ``next`` is what to ask for ``after`` where there are more."""
 
     sessions: tuple[Session, ...]
+    next: str | None = None
 
 
 class Entry(msgspec.Struct):
@@ -93,10 +94,14 @@ class ModeNow(msgspec.Struct):
     modes: dict[str, str]
 
 
-@get("/sessions", sync_to_thread=True, responses=errors.documented(*errors.ALL))
-def every(request: Asked) -> Sessions:
-    """Lists the caller's sessions, the newest first."""
-    return Sessions(tuple(map(_session, home(request).sessions.every(caller(request).id))))
+@get("/sessions", sync_to_thread=True, responses=FOUND)
+def every(request: Asked, after: From = None, limit: Most = None) -> Sessions:
+    """Lists the caller's sessions, all of them or a page, the newest first."""
+    most = None if limit is None else limit + 1
+    found = home(request).sessions.every(caller(request).id, after=after, limit=most)
+    more = limit is not None and len(found) > limit
+    kept = found[:limit]
+    return Sessions(tuple(map(_session, kept)), kept[-1].id if more else None)
 
 
 @get("/sessions/{ident:str}", sync_to_thread=True, responses=FOUND)
