@@ -20,7 +20,7 @@ from quorra.surfaces.http.app import build
 from quorra.surfaces.http.desk import Desk
 from quorra.surfaces.http.entry import roads
 from quorra.surfaces.http.entry.auth import EVEN, Auth
-from tests.surfaces.http.conftest import Service, new_home, quorra, start
+from tests.surfaces.http.conftest import Service, call, new_home, quorra, say, start
 
 PEOPLE = """
 [people]
@@ -225,3 +225,20 @@ def test_a_service_key_is_made_for_nobody(home: Home):
     assert quorra(folder, "keys", "create", "bot", "--service", "--for", "mira").returncode == 2
     other = json.loads(quorra(folder, "keys", "create", "tablet", "--for", "Mira", "--json").stdout)
     assert (other["keys"][0]["kind"], other["keys"][0]["principal"]) == ("key", "member:mira")
+
+
+def test_the_audit_tells_a_service_from_the_person_it_speaks_for(house: Service, home: Home):
+    bot, service = home.keys.create("bot", "", datetime.now(UTC), SERVICE)
+    own, phone = home.keys.create("phone", "owner", datetime.now(UTC))
+    owners = {"X-Quorra-User-Email": "owner@home.example"}
+    for day, headers in (("Friday", bearer(service, **owners)), ("Sunday", bearer(phone))):
+        with httpx.Client(base_url=house.url, headers=headers, timeout=60) as client:
+            say(client, call("document", path="household/bins.md", text=f"# Bins\n\nThey go out on {day}.\n"))
+            ident = client.get("/inbox").json()["items"][-1]["id"]
+            waits = say(client, call("review_approve", id=ident))["pending_confirmation"]["id"]
+            assert client.delete(f"/confirmations/{waits}").status_code == 204
+            assert client.post(f"/inbox/{ident}/decline", json={}).status_code == 200
+            entries = client.get("/audit").json()["entries"]
+    for key in (bot, own):
+        acts = [act["action"] for act in entries if act["by"] == key.id]
+        assert acts == ["call", "done", "ask", "cancelled", "decline", "done"]
