@@ -76,17 +76,13 @@ class Household:
         return room
 
 
-async def moved_in(server: Synapse, folder: Path, homeserver: str, url: str, service: Scripted) -> Household:
+def moved_in(server: Synapse, folder: Path, homeserver: str, url: str, service: Scripted) -> Household:
     """Makes the accounts of one household, of their own names so that tests don't meet."""
     mark = next(_numbers)
     people = []
     for name, shown in (("mira", "mira"), ("tom", "Tom"), ("stranger", "Somebody")):
-        user = server.register(f"{name}{mark}")
-        people.append(await Person(server.url, user, folder / name).come(shown))
-    bot = server.register(f"quorra{mark}")
-    named = await Person(server.url, bot, folder / "naming").come("Quorra")
-    await named.client.logout()
-    await named.go()
+        people.append(Person(server.url, server.register(f"{name}{mark}", shown), folder / name))
+    bot = server.register(f"quorra{mark}", "Quorra")
     return Household(server, folder, service, url, homeserver, bot, *people)
 
 
@@ -98,7 +94,7 @@ def with_household(
     async def all_of_it() -> None:
         service = Scripted(frozenset({"mira@example.org", "tom@example.org"}))
         async with Served(service) as served:
-            home = await moved_in(server, folder, server.url, served.url, service)
+            home = moved_in(server, folder, server.url, served.url, service)
             try:
                 if proxy is None:
                     await work(home)

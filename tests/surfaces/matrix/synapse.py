@@ -62,13 +62,14 @@ class Synapse:
             self._running.wait()
             self._running = None
 
-    def register(self, name: str) -> str:
-        """Makes an account and gives its Matrix id."""
+    def register(self, name: str, shown: str | None = None) -> str:
+        """Makes an account, with a display name where one is given, and gives its Matrix id."""
         url = f"{self.url}/_synapse/admin/v1/register"
         nonce = httpx.get(url, trust_env=False).json()["nonce"]
         signed = "\x00".join([nonce, name, PASSWORD, "notadmin"])
         mac = hmac.new(SECRET.encode(), signed.encode(), hashlib.sha1).hexdigest()
         body = {"nonce": nonce, "username": name, "password": PASSWORD, "admin": False, "mac": mac}
+        body |= {"displayname": shown} if shown else {}
         answer = httpx.post(url, json=body, timeout=30, trust_env=False)
         answer.raise_for_status()
         return f"@{name}:{SERVER}"
@@ -111,8 +112,7 @@ class Person:
 
     async def come(self, name: str | None = None) -> "Person":
         """Signs in and takes a display name."""
-        answer = await self.client.login(PASSWORD, device_name="phone")
-        assert isinstance(answer, nio.LoginResponse), answer
+        await self._signed_in()
         if name is not None:
             await self.client.set_displayname(name)
         await self.look()
@@ -120,6 +120,7 @@ class Person:
 
     async def look(self, wait: int = 0) -> None:
         """Syncs once; what was said is kept, in clear where it can be read."""
+        await self._signed_in()
         found = await self.client.sync(wait, _MANY, since=self._token or None)
         assert isinstance(found, nio.SyncResponse), found
         self._token = found.next_batch
@@ -140,6 +141,7 @@ class Person:
 
     async def room(self, *others: str, encrypted: bool = False, direct: bool = True) -> str:
         """Makes a room with others, who are invited to it."""
+        await self._signed_in()
         state = [{"type": "m.room.encryption", "content": {"algorithm": "m.megolm.v1.aes-sha2"}}] if encrypted else []
         answer = await self.client.room_create(invite=list(others), initial_state=state, is_direct=direct)
         assert isinstance(answer, nio.RoomCreateResponse), answer
@@ -210,6 +212,12 @@ class Person:
         while len(self.of(room, sender)) < number and time.monotonic() < end:
             await self.look(500)
         return self.of(room, sender)
+
+    async def _signed_in(self) -> None:
+        """Signs in, but no sooner than there is something to do: that takes longer than most of what follows."""
+        if not self.client.access_token:
+            answer = await self.client.login(PASSWORD, device_name="phone")
+            assert isinstance(answer, nio.LoginResponse), answer
 
     async def go(self) -> None:
         """Closes the client."""
