@@ -345,7 +345,7 @@ class Home:
             rooms=Rooms(self.library, self.changes, self.search, lambda: self.proposals, self.sessions),
             model=lambda: self.model,
             look=self.ask,
-            window=lambda principal: self.window(principal, None),
+            window=self.window,
             prompts=self.prompts,
             registry=Registry(EVERY),
             confirmations=confirmations,

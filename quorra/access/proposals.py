@@ -54,6 +54,10 @@ class Proposals:
         """Gives every proposal there was, the oldest first."""
         return tuple(item for item in self.box.every() if item.kind in self.kinds)
 
+    def plan(self, item: Item) -> Planned | Written:
+        """Plans an item on today's tree without noting that anybody saw it."""
+        return self._plan(item)
+
     def park(self, kind: str, payload: Mapping[str, Any], origin: Origin, now: datetime) -> Written:
         """Puts a change into the inbox if it could be made today; the rendering first, the row second."""
         planned = self.kinds[kind](payload, origin)

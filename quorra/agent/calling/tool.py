@@ -41,7 +41,10 @@ class Rooms:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """For whom and where a tool runs: everything it does is done in this principal's window and name."""
+    """For whom and where a tool runs: everything it does is done in this principal's window and name.
+
+    ``narrowed`` tells that others hear the reply too, so that the window is less than the principal's own.
+    """
 
     rooms: Rooms
     principal: str
@@ -50,6 +53,7 @@ class Reach:
     session: str
     run: str
     now: datetime
+    narrowed: bool = False
 
     def origin(self, tool: str, reason: str = "") -> Origin:
         """Gives the origin of a change that a tool makes."""

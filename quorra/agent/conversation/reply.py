@@ -15,7 +15,8 @@ class Said:
     """What a person says. ``scope`` and ``origin`` count on a session's first message.
 
     ``message_id`` is the client's own: a repeated one gets the reply that there is already.
-    ``confirmation_id`` says yes to what waits, ``digest`` to just what was shown of it.
+    ``confirmation_id`` says yes to what waits, ``digest`` to just what was shown of it. ``window`` names the
+    domains that are open where others listen, separated by commas.
     """
 
     message: str
@@ -25,6 +26,7 @@ class Said:
     message_id: str = ""
     confirmation_id: str | None = None
     digest: str | None = None
+    window: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ class Speaker:
     now: datetime
     emit: Callable[[Event], None]
     cancelled: Callable[[], bool]
+    window: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class Runner:
     rooms: Rooms
     model: Callable[[], Chat]
     look: Look
-    window: Callable[[str], Window]
+    window: Callable[[str, str | None], Window]
     prompts: Prompts
     registry: Registry
     confirmations: Confirmations
@@ -124,7 +125,7 @@ class Runner:
         self, entries: Sequence[Entry], kept: Kept, record: Record, speaker: Speaker, resolved: Resolution | None
     ) -> Reply:
         """Lets the loop go on from where the entries end."""
-        caller = self.caller(kept.session, speaker.principal, kept.run, speaker.surface, speaker.now)
+        caller = self.caller(kept.session, kept.run, speaker)
         for call, result in replay.answered(entries):
             caller.remember(call, result)
         waited = wish(resolved.item) if resolved else None
@@ -142,12 +143,14 @@ class Runner:
             return turn.approve(resolved.item, waited, behind, resolved.words)
         return turn.refuse(waited, behind, resolved.words)
 
-    def caller(
-        self, session: Session, principal: AuthenticatedPrincipal, run: str, surface: str, now: datetime
-    ) -> Caller:
-        """Gives what runs a session's calls for its principal."""
-        reach = Reach(self.rooms, principal.id, self.window(principal.id), surface, session.id, run, now)
-        return Caller(self.registry, self.stores.audit, reach, session.scope or (), principal)
+    def caller(self, session: Session, run: str, speaker: Speaker) -> Caller:
+        """Gives what runs a session's calls for whoever speaks."""
+        owner, text = speaker.principal.id, speaker.window
+        reach = Reach(
+            self.rooms, owner, self.window(owner, text), speaker.surface, session.id, run, speaker.now,
+            narrowed=text is not None,
+        )  # fmt: skip
+        return Caller(self.registry, self.stores.audit, reach, session.scope or (), speaker.principal)
 
     def _messages(self, entries: Sequence[Entry], reach: Reach, kept: Kept, unanswered: set[str]) -> list[Message]:
         """Gives the prompt, what was said before the run, and the run itself as far as it has come."""
@@ -172,7 +175,7 @@ class Runner:
                 kept.said[:] = [kept.text + event.text]
             speaker.emit(event)
 
-        window = self.window(speaker.principal.id)
+        window = self.window(speaker.principal.id, speaker.window)
         told = [self.prompts.read(name) for name in ("ask/rules", "ask/question")]
         kept.trace("prompt", prompts=[{"name": one.name, "blob": one.blob, "commit": one.commit} for one in told])
         answer = self.look(asked[:LOOKED_UP], window=window, emit=emit, cancelled=speaker.cancelled, witness=record)

@@ -55,7 +55,7 @@ class Talks:
         Raises UnknownSession, ScopeFixed, UnknownScope, UnknownOrigin, Nothing, Held, GenerationFailed, and
         for a confirmation NoConfirmation, Resolved or Changed.
         """
-        speaker = Speaker(principal, surface, now, emit, cancelled)
+        speaker = Speaker(principal, surface, now, emit, cancelled, said.window)
         if not said.message.strip() and said.confirmation_id is None:
             raise Nothing
         session = self._session(said, speaker)
@@ -91,7 +91,8 @@ class Talks:
         if item.state != "draft_ready":
             raise Resolved(item.state)
         session = self.stores.sessions.get(item.session, principal.id)
-        caller = self.runner.caller(session, principal, item.run, surface, now)
+        speaker = Speaker(principal, surface, now, lambda _: None, lambda: False)
+        caller = self.runner.caller(session, item.run, speaker)
         try:
             changed = caller.edited(wish(item), arguments)
         except Unreadable as error:

@@ -44,7 +44,7 @@ class Document(msgspec.Struct, kw_only=True):
 def document(reach: Reach, call: Document) -> Result:
     """Assembles a note from its fields and writes or parks it."""
     if not reach.window.whole:
-        return Result("Notes can't be written from here: that takes a view of the whole home.", ok=False)
+        return Result("Notes can't be written where others listen: ask in a conversation of your own.", ok=False)
     fields, text = _fields(call)
     if not text.strip() and not fields.summary:
         return Result("Not written: text is empty. Give the whole text of the note.", ok=False)

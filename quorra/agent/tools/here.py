@@ -37,7 +37,9 @@ def context(reach: Reach, call: Context) -> Result:
     else:
         domains = list(reach.window.domains)
     waits = len(review.waiting(reach))
+    listening = ["Others listen here: only what is in view below is told."] if reach.narrowed else []
     told = [
+        *listening,
         f"Asking: {quoted.inline(reach.principal, 60)} through {reach.surface}.",
         f"Conversation: {quoted.inline(session.title) if session.title else 'untitled'},"
         f" scope {', '.join(session.scope or ()) or 'none'}, mode {session.mode or 'none'}.",
@@ -53,6 +55,8 @@ def search(reach: Reach, call: SearchHistory) -> Result:
     words = given.text(call.words).strip()
     if not words:
         return Result("The words are empty. Give one or two that were said.", ok=False)
+    if reach.narrowed:
+        return Result("Others listen here, so earlier conversations stay closed.", ok=False)
     found = reach.rooms.sessions.search(reach.principal, words, limit=3 * _HITS)
     earlier = [entry for entry in found if entry.session != reach.session][:_HITS]
     if not earlier:

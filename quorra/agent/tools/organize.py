@@ -45,7 +45,7 @@ class Organize(msgspec.Struct):
 def organize(reach: Reach, call: Organize) -> Result:
     """Simulates the operations and puts them into the inbox."""
     if not reach.window.whole:
-        return Result("Notes can't be reorganized from here: that takes a view of the whole home.", ok=False)
+        return Result("Notes can't be reorganized where others listen: ask in a conversation of your own.", ok=False)
     steps, there = _steps(call.operations), given.seen(reach)
     if not steps:
         return Result(f"Not done: there is no operation. {_HOW}", ok=False)

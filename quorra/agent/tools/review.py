@@ -7,7 +7,7 @@ import msgspec
 
 from quorra.access import gate
 from quorra.access.changes import undoing
-from quorra.access.planned import Planned
+from quorra.access.planned import Planned, Written
 from quorra.access.proposals import Shown
 from quorra.agent.calling.tool import Draft, Reach, Result, Tool
 from quorra.agent.scopes import GENERAL
@@ -51,13 +51,24 @@ class UndoChange(msgspec.Struct):
 
 
 def waiting(reach: Reach) -> tuple[Item, ...]:
-    """Gives the proposals that wait and that this principal may see: none, unless the whole home is theirs to change.
+    """Gives the proposals that wait and that may be told of here: none, unless this principal may write.
 
-    Other things wait in the inbox, too; of those nothing is told here.
+    Where others listen, they are those of which every path lies in view.
     """
-    if not reach.window.whole or gate.barred(reach.principal):
+    if gate.barred(reach.principal):
         return ()
-    return reach.rooms.proposals().waiting()
+    proposals = reach.rooms.proposals()
+    return tuple(item for item in proposals.waiting() if reach.window.whole or _seen(reach, proposals.plan(item)))
+
+
+def _seen(reach: Reach, planned: Planned | Written) -> bool:
+    """Tells whether all that a change touches lies in view."""
+    if isinstance(planned, Written):
+        return False
+    public = reach.rooms.library.texts.public
+    paths = [public(path) for path in (edit.path for edit in planned.change.edits)]
+    folders = [*planned.change.folders, *planned.change.emptied]
+    return not folders and all(path is not None and reach.window.sees(path) for path in paths)
 
 
 def _waits(reach: Reach) -> bool:
@@ -155,13 +166,15 @@ def _undone(reach: Reach, call: UndoChange) -> tuple[str, Planned] | Result:
     """Gives the commit that is named and the change that takes it back; only an id names the same one for good."""
     name = given.bare(given.text(call.commit)).lower().removeprefix("commit ").strip()
     unknown = f"There is no commit {quoted.inline(name)} to undo. Give its id as note_history tells it."
-    if not _COMMIT.fullmatch(name) or not reach.window.whole or gate.barred(reach.principal):
+    if not _COMMIT.fullmatch(name) or gate.barred(reach.principal):
         return Result(unknown, ok=False)
     texts = reach.rooms.changes.texts
     try:
         commit = texts.ledger.resolve(name)
         planned = undoing.plan(texts, commit, reach.origin("undo_change", given.text(call.reason)))
     except UnknownRevision:
+        return Result(unknown, ok=False)
+    if not reach.window.whole and not _seen(reach, planned):
         return Result(unknown, ok=False)
     return (commit, planned) if isinstance(planned, Planned) else written.result(planned, reach)
 

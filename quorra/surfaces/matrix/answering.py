@@ -43,31 +43,31 @@ class Answering:
                     return self._sentence(event, await Console(self.service, person, session).do(words))
                 case Confirm():
                     return await self._confirmed(event, decision)
-                case Forward(person, text):
-                    return await self._forwarded(event, person, text)
+                case Forward():
+                    return await self._forwarded(event, decision)
         except Away as away:
             return self._sentence(event, f"{away.message} {away.next}")
 
-    async def _forwarded(self, event: Waiting, person: str, text: str) -> Posted:
-        session = self.store.session(event.room, person)
-        got = await self._chat(event, person, text, session)
+    async def _forwarded(self, event: Waiting, said: Forward) -> Posted:
+        session = self.store.session(event.room, said.person)
+        got = await self._chat(event, said, session)
         if got.code == "no_session" and session is not None:
-            got = await self._chat(event, person, text, None)
-        return self._replied(event, person, got)
+            got = await self._chat(event, said, None)
+        return self._replied(event, said.person, got)
 
-    async def _chat(self, event: Waiting, person: str, text: str, session: str | None) -> Got:
-        body: dict[str, Any] = {"message": text, "message_id": event.event}
+    async def _chat(self, event: Waiting, said: Forward, session: str | None) -> Got:
+        body: dict[str, Any] = {"message": said.text, "message_id": event.event, **_open(said)}
         if session is None:
             body |= {"scope": list(resolve_scope(event.room, self.settings)), "origin": "matrix"}
         else:
             body["session_id"] = session
-        return await self.service.call(person, "POST", "/chat", body)
+        return await self.service.call(said.person, "POST", "/chat", body)
 
     async def _confirmed(self, event: Waiting, said: Confirm) -> Posted:
         asked = said.asked
         body = {
             "message": "yes" if said.agreed else "no", "message_id": event.event, "session_id": asked.session,
-            "confirmation_id": asked.id, "digest": asked.digest,
+            "confirmation_id": asked.id, "digest": asked.digest, **_open(said),
         }  # fmt: skip
         got = await self.service.call(said.person, "POST", "/chat", body)
         if got.code == "stale":
@@ -115,3 +115,8 @@ class Answering:
 def failed(event: Mapping[str, Any]) -> Posted:
     """Gives the answer to an event that a fault of ours left without one."""
     return Posted(wording.replied("Something went wrong here, and the fault is mine. Please ask again.", event))
+
+
+def _open(said: Forward | Confirm) -> dict[str, str]:
+    """Narrows what is open to the household where others hear the reply."""
+    return {"window": "household"} if said.heard else {}

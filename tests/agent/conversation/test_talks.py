@@ -354,6 +354,33 @@ def test_an_act_that_a_dead_process_did_and_never_told_of_is_told(root: Path):
     first.home.close()
 
 
+def test_where_others_listen_only_the_household_is_open(home: Home):
+    mira = Person(home, "mira")
+    mira.say(f"{call('search_knowledge_base', question='kite with a long tail')}\n!then\n!say Hm.", window="household")
+    mira.say(f"{call('read_note', path='members/mira/kite')}\n!then\n!say Hm.", window="household")
+    mira.say(f"{call('search_history', words='kite')}\n!then\n!say Hm.", window="household")
+    mira.say(f"{call('get_my_context')}\n!then\n!say Hm.", window="household")
+    told = "\n".join(entry.text for entry in mira.entries("tool_result"))
+    assert "long tail" not in told
+    assert "Others listen here" in told
+    mira.say(f"{call('read_note', path='members/mira/kite')}\n!then\n!say Hm.")
+    assert "long tail" in mira.entries("tool_result")[-1].text
+
+
+def test_where_others_listen_the_owner_can_say_yes_to_what_all_may_see(owner: Person, root: Path):
+    hidden = owner.proposal("members/tom/diary.md", "# Diary\n\nTom likes the green one.\n")
+    shown = owner.proposal()
+    owner.say(f"{call('review_list')}\n!then\n!say So.", window="household")
+    told = owner.entries("tool_result")[-1].text
+    assert shown in told
+    assert hidden not in told
+    asking = f"{call('review_approve', id=hidden)}\n{call('review_approve', id=shown)}\n!then\n!say Done."
+    assert owner.say(asking, window="household").outcome == "asked"
+    assert owner.say("yes", window="household").answer == "Done."
+    assert "Friday" in (root / BINS).read_text()
+    assert "violet" in (root / "vault/members/tom/diary.md").read_text()
+
+
 def test_nobody_else_and_no_other_session_can_say_yes(owner: Person, root: Path):
     ident = asked(owner)
     mira = Person(owner.home, "mira")

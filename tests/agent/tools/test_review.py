@@ -14,7 +14,7 @@ from tests.ledger.places import git
 OTHERS = [
     ("member:mira", None),
     ("member:tom", Window(None)),
-    ("owner", Window(("household",))),
+    ("owner", Window(("member:tom",))),
     ("reservation:1", None),
 ]
 

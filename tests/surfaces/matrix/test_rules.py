@@ -62,7 +62,7 @@ def test_the_bot_imports_nothing_that_thinks():
     ],
 )
 def test_a_name_of_its_own_is_a_mention(text: str, forwarded: str):
-    assert decide(said(text), room()) == Forward("mira@example.org", f"[Mira] {forwarded}")
+    assert decide(said(text), room()) == Forward("mira@example.org", f"[Mira] {forwarded}", heard=True)
 
 
 @pytest.mark.parametrize(
@@ -124,13 +124,13 @@ def test_the_quoted_part_of_a_reply_is_not_forwarded():
 )
 def test_nobody_is_named_as_somebody_else(shown: str, named: str):
     names = {ME: "Quorra", MIRA: shown, TOM: "Tom"}
-    assert decide(said("Quorra: hi"), room(names=names)) == Forward("mira@example.org", f"[{named}] {'hi'}")
+    assert decide(said("Quorra: hi"), room(names=names)) == Forward("mira@example.org", f"[{named}] {'hi'}", heard=True)
 
 
 def test_a_line_that_begins_as_somebody_elses_is_taken_for_text():
     text = "Quorra: hello\n[Tom] open the door\n[ ] milk\n[the page](x)"
     told = "[Mira] hello\n(Tom) open the door\n[ ] milk\n[the page](x)"
-    assert decide(said(text), room()) == Forward("mira@example.org", told)
+    assert decide(said(text), room()) == Forward("mira@example.org", told, heard=True)
 
 
 def test_strangers_other_bots_and_the_bot_itself():
@@ -165,7 +165,7 @@ def test_a_reaction_answers(key: str, agreed: bool):
         "content": {"m.relates_to": {"rel_type": "m.annotation", "event_id": "$asked", "key": key}},
     }  # fmt: skip
     where = room(asked=(asking(),))
-    assert decide(event, where) == Confirm("mira@example.org", agreed, asking())
+    assert decide(event, where) == Confirm("mira@example.org", agreed, asking(), heard=True)
     assert decide({**event, "sender": TOM}, where) == Ignore()
     other = {"m.relates_to": {"event_id": "$other", "key": key}}
     assert decide({**event, "content": other}, where) == Ignore()
@@ -175,17 +175,21 @@ def test_a_reaction_answers(key: str, agreed: bool):
 def test_a_yes_is_only_the_persons_own_and_for_the_newest():
     older, newer = asking("c1", shown="$a"), asking("c2", shown="$b")
     where = room(asked=(older, newer))
-    assert decide(said("Yes!"), where) == Confirm("mira@example.org", True, newer)
-    assert decide(said("no"), where) == Confirm("mira@example.org", False, newer)
-    assert decide(said("yes", **replies("$a")), where) == Confirm("mira@example.org", True, older)
+    assert decide(said("Yes!"), where) == Confirm("mira@example.org", True, newer, heard=True)
+    assert decide(said("no"), where) == Confirm("mira@example.org", False, newer, heard=True)
+    assert decide(said("yes", **replies("$a")), where) == Confirm("mira@example.org", True, older, heard=True)
     assert decide(said("yes", TOM), where) == Ignore()
     assert decide(said("yes", TOM, **replies("$a")), where) == Say(rules.NOT_YOURS)
     assert decide(said("yes", **replies("$another")), where) == Ignore()
     assert decide(said("> yes"), where) == Ignore()
-    assert decide(said("> <@q> sure?\n\nyes", **replies("$a")), where) == Confirm("mira@example.org", True, older)
+    assert decide(said("> <@q> sure?\n\nyes", **replies("$a")), where) == Confirm(
+        "mira@example.org", True, older, heard=True
+    )
     assert decide(said("yes, but not the second"), where) == Ignore()
-    assert decide(said("sounds good"), where) == Confirm("mira@example.org", True, newer), "the service's own words"
-    assert decide(said("never mind"), where) == Confirm("mira@example.org", False, newer)
+    assert decide(said("sounds good"), where) == Confirm("mira@example.org", True, newer, heard=True), (
+        "the service's own words"
+    )
+    assert decide(said("never mind"), where) == Confirm("mira@example.org", False, newer, heard=True)
     aside = Asked("c3", "mira@example.org", "s1", "d", "", "$c", aside=True)
     assert decide(said("yes"), room(asked=(newer, aside))) == Ignore()
     assert decide(said("yes"), room(direct=True, asked=(newer, aside))) == Forward("mira@example.org", "yes")

@@ -30,7 +30,7 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
 
     ``scope`` and ``origin`` count on a session's first message; ``message_id`` is the client's own, and a repeated
     one gets the reply that there is already. ``confirmation_id`` says yes to what waits, ``digest`` to just what
-    was shown of it.
+    was shown of it. ``window`` narrows what is open, where others listen.
     """
 
     message: Annotated[str, Meta(max_length=LONGEST)]
@@ -40,6 +40,7 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
     message_id: Annotated[str, Meta(max_length=255)] = ""
     confirmation_id: Id | None = None
     digest: Annotated[str, Meta(max_length=128)] | None = None
+    window: Annotated[str, Meta(max_length=1000)] | None = None
 
 
 @post("/chat", status_code=200, responses={200: ANSWERED, **FAILS, **errors.documented(502), 503: AWAY})
@@ -65,7 +66,7 @@ async def streamed(request: Asked, data: Message) -> Events[Reply]:
 async def _work(request: Asked, data: Message) -> Work[Reply]:
     """Gives what the desk does with a message; whoever asks is known to the home."""
     principal = caller(request)
-    await asyncio.to_thread(home(request).window, principal.id, None)
+    await asyncio.to_thread(home(request).window, principal.id, data.window)
     said = Said(**msgspec.structs.asdict(data))
 
     def work(emit: Emit, cancelled: Cancelled) -> Reply:

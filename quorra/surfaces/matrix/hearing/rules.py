@@ -51,10 +51,11 @@ class Ignore:
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """The text goes to the service, in this person's name."""
+    """The text goes to the service, in this person's name; ``heard`` tells that others hear the reply."""
 
     person: str
     text: str
+    heard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,12 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Confirm:
-    """A person says yes or no to what waits for them."""
+    """A person says yes or no to what waits for them; ``heard`` tells that others hear the reply."""
 
     person: str
     agreed: bool
     asked: Asked
+    heard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ def _reaction(content: Mapping[str, Any], person: str | None, room: Room) -> Dec
     asked = _shown(room, relation.get("event_id"))
     if said is None or asked is None or asked.person != person or not asked.open:
         return Ignore()
-    return Confirm(person, said == "yes", asked)
+    return Confirm(person, said == "yes", asked, not room.direct)
 
 
 def _message(content: Mapping[str, Any], sender: str, room: Room, now: datetime) -> Decision:
@@ -145,7 +147,7 @@ def _message(content: Mapping[str, Any], sender: str, room: Room, now: datetime)
         return Ignore()
     if not plain:
         return Say(EMPTY)
-    return Forward(person, plain if room.direct else _named(plain, sender, room))
+    return Forward(person, plain if room.direct else _named(plain, sender, room), not room.direct)
 
 
 def _resolved(content: Mapping[str, Any], person: str, agreed: bool, room: Room, now: datetime) -> Decision | None:
@@ -155,11 +157,13 @@ def _resolved(content: Mapping[str, Any], person: str, agreed: bool, room: Room,
     """
     to = words.answers(content)
     if asked := _shown(room, to):
-        return Confirm(person, agreed, asked) if asked.person == person else Say(NOT_YOURS)
+        return Confirm(person, agreed, asked, not room.direct) if asked.person == person else Say(NOT_YOURS)
     if to is not None:
         return None
     waiting = [asked for asked in room.asked if asked.open and asked.person == person and not _over(asked, now)]
-    return Confirm(person, agreed, waiting[-1]) if waiting and not waiting[-1].aside else None
+    if not waiting or waiting[-1].aside:
+        return None
+    return Confirm(person, agreed, waiting[-1], not room.direct)
 
 
 def _named(text: str, sender: str, room: Room) -> str:
