@@ -43,8 +43,6 @@ class Document(msgspec.Struct, kw_only=True):
 
 def document(reach: Reach, call: Document) -> Result:
     """Assembles a note from its fields and writes or parks it."""
-    if not reach.window.whole:
-        return Result("Notes can't be written where others listen: ask in a conversation of your own.", ok=False)
     fields, text = _fields(call)
     if not text.strip() and not fields.summary:
         return Result("Not written: text is empty. Give the whole text of the note.", ok=False)
@@ -52,6 +50,8 @@ def document(reach: Reach, call: Document) -> Result:
         return Result(f"Not written: text is longer than {LONGEST} characters. Write several notes.", ok=False)
     there = given.seen(reach)
     path, said = _path(reach, call, fields.title, there)
+    if not reach.window.sees(path + "x" if path.endswith("/") else path):
+        return Result("Not written: that lies out of view here. Ask in a conversation of your own.", ok=False)
     if not fields.title and not path.endswith("/") and path not in there:
         name = path.removesuffix(ENDING).rpartition("/")[2]
         fields = replace(fields, title=name.replace("-", " ").capitalize())
@@ -68,6 +68,8 @@ def _written(reach: Reach, draft: Draft, reason: str, said: str) -> Result:
     """Writes or parks a note and tells which it was."""
     try:
         done = reach.rooms.changes.document(draft, reach.origin("document", reason))
+        if not reach.window.whole:
+            done = replace(done, issues=())  # of links they would tell which notes there are out of view
     except (BadName, Uncomposed, Unwritable) as error:
         known = quoted.names(given.folders(given.seen(reach)), 20)
         folders = f" The folders are: {known}." if isinstance(error, BadName) and known else ""

@@ -129,10 +129,21 @@ def test_what_the_validator_finds_comes_in_words(desk: Desk):
 def test_nobody_else_writes(desk: Desk, tool: str):
     given = {"title": "Pump", "text": TEXT, "operations": [{"op": "delete", "src": "household/shed"}]}
     before = git(desk.home.settings.home, "rev-parse", "HEAD")
-    for who, window in (("member:mira", None), ("owner", Window(("household",))), ("member:mira", Window(None))):
+    for who, window in (("member:mira", None), ("owner", Window(("member:tom",))), ("member:mira", Window(None))):
         assert not desk.call(tool, who, window, **given).ok
     assert git(desk.home.settings.home, "rev-parse", "HEAD") == before
     assert desk.home.proposals.box.every() == ()
+
+
+def test_where_others_listen_the_owner_writes_what_is_in_view_and_hears_of_nothing_else(desk: Desk):
+    household = Window(("household",))
+    text = "It leads to [[members/tom/diary]] and [[members/tom/nothing]]."
+    done = desk.call("document", "owner", household, title="Pump", folder="household", text=text)
+    assert done.ok
+    assert "tom" not in done.text
+    refused = desk.call("document", "owner", household, path="members/tom/new.md", text=TEXT)
+    assert not refused.ok
+    assert "out of view" in refused.text
 
 
 @pytest.mark.parametrize("path", ["/prompts/base.md", "/PROMPTS/base.md", "/evals/boiler.md", "/.quorra/audit.log"])
