@@ -72,7 +72,7 @@ class Bot:
                 posted = await self._answering.answer(waits, decision, now)
             except (KeyError, TypeError, AttributeError, ValueError):
                 posted = answering.failed(waits.source)
-            self.store.answer(waits, posted)
+            self.store.answer(waits, posted, now)
         return list(self._send(room, kind, sender))
 
     def cards(self) -> dict[str, str]:

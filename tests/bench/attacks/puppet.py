@@ -115,6 +115,8 @@ class Puppet:
         for act in step:
             if "text" in act:
                 text += str(self.fill(act["text"]))
+            elif "copy" in act:
+                text += "\n".join(message.content for message in messages if message.role == "tool")
             elif "obey" in act:
                 calls += self._ordered(messages)
             else:
