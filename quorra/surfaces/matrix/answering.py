@@ -22,6 +22,9 @@ def resolve_scope(room: str, settings: Matrix) -> tuple[str, ...]:
     return settings.rooms.get(room, ("general",))
 
 
+ALONE = "That was asked while only you listened. Ask for it again here, or answer it on Quorra's page."
+
+
 @dataclass(frozen=True, slots=True)
 class Answering:
     """Gets answers from the service."""
@@ -39,7 +42,7 @@ class Answering:
                 case Say(sentence, once):
                     return self._sentence(event, sentence if self._due(event.room, once, now) else "")
                 case Command(person, words):
-                    session = self.store.session(event.room, person)
+                    session = self.store.session(event.room, _holder(decision))
                     return self._sentence(event, await Console(self.service, person, session).do(words))
                 case Confirm():
                     return await self._confirmed(event, decision)
@@ -49,11 +52,11 @@ class Answering:
             return self._sentence(event, f"{away.message} {away.next}")
 
     async def _forwarded(self, event: Waiting, said: Forward) -> Posted:
-        session = self.store.session(event.room, said.person)
+        session = self.store.session(event.room, _holder(said))
         got = await self._chat(event, said, session)
         if got.code == "no_session" and session is not None:
             got = await self._chat(event, said, None)
-        return self._replied(event, said.person, got)
+        return self._replied(event, said, got)
 
     async def _chat(self, event: Waiting, said: Forward, session: str | None) -> Got:
         body: dict[str, Any] = {"message": said.text, "message_id": event.event, **_open(said)}
@@ -65,6 +68,8 @@ class Answering:
 
     async def _confirmed(self, event: Waiting, said: Confirm) -> Posted:
         asked = said.asked
+        if said.heard and asked.session != self.store.session(event.room, _holder(said)):
+            return self._sentence(event, ALONE)
         body = {
             "message": "yes" if said.agreed else "no", "message_id": event.event, "session_id": asked.session,
             "confirmation_id": asked.id, "digest": asked.digest, **_open(said),
@@ -74,7 +79,7 @@ class Answering:
             return await self._shown_again(event, said, got)
         if got.good or got.code in ("decided", "no_confirmation", "no_session"):
             self.store.settle(asked.id)
-        return self._replied(event, said.person, got)
+        return self._replied(event, said, got)
 
     async def _shown_again(self, event: Waiting, said: Confirm, got: Got) -> Posted:
         """Shows what waits as it is now, where it was changed since it was shown here."""
@@ -83,20 +88,20 @@ class Answering:
             if pending.get("id") == said.asked.id:
                 body = {"answer": got.sentence, "pending_confirmation": pending}
                 asked = wording.asked(body, said.person, said.asked.session)
-                return Posted(wording.replied(wording.told(body), event.source), said.person, asked=asked)
+                return Posted(wording.replied(wording.told(body), event.source), _holder(said), asked=asked)
         self.store.settle(said.asked.id)
         return self._sentence(event, wording.failed(got))
 
-    def _replied(self, event: Waiting, person: str, got: Got) -> Posted:
+    def _replied(self, event: Waiting, said: Forward | Confirm, got: Got) -> Posted:
         if not got.good:
             return self._sentence(event, wording.failed(got))
         body = got.body
         session = str(body.get("session_id") or "")
         return Posted(
             wording.replied(wording.told(body), event.source),
-            person,
+            _holder(said),
             session,
-            wording.asked(body, person, session),
+            wording.asked(body, said.person, session),
             str(body.get("run_id") or ""),
             tuple(map(str, body.get("notices") or ())),
         )
@@ -115,6 +120,11 @@ class Answering:
 def failed(event: Mapping[str, Any]) -> Posted:
     """Gives the answer to an event that a fault of ours left without one."""
     return Posted(wording.replied("Something went wrong here, and the fault is mine. Please ask again.", event))
+
+
+def _holder(said: Forward | Confirm | Command) -> str:
+    """Names whose session it is; a room that others came to goes on with nothing of what was said alone."""
+    return f"{said.person} heard" if said.heard else said.person
 
 
 def _open(said: Forward | Confirm) -> dict[str, str]:

@@ -151,8 +151,8 @@ def test_only_text_is_answered():
 
 
 def test_commands_are_the_bots_own():
-    assert decide(said("!quorra mode budget"), room()) == Command("mira@example.org", ("mode", "budget"))
-    assert decide(said("Quorra: !quorra status"), room()) == Command("mira@example.org", ("status",))
+    assert decide(said("!quorra mode budget"), room()) == Command("mira@example.org", ("mode", "budget"), heard=True)
+    assert decide(said("Quorra: !quorra status"), room()) == Command("mira@example.org", ("status",), heard=True)
     assert decide(said("!quorrax"), room()) == Ignore()
 
 

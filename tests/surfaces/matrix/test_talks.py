@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from pathlib import Path
 
+from quorra.surfaces.matrix.answering import ALONE
 from quorra.surfaces.matrix.hearing.rules import NOT_YOURS, ONLY_TEXT
 from quorra.surfaces.matrix.store import Store
 from tests.surfaces.matrix.household import Household, with_household
@@ -334,5 +335,27 @@ def test_a_name_that_is_no_text_stops_nobody(server: Synapse, tmp_path: Path):
             await home.mira.say(room, "Quorra: again")
             assert bodies(await home.mira.hears(room, home.bot, 2))[1] == "heard: [mira] again"
         assert [line for line in home.said if "fault" in line] == []
+
+    with_household(server, tmp_path, work)
+
+
+def test_a_room_that_somebody_comes_to_goes_on_with_nothing_that_was_said_alone(server: Synapse, tmp_path: Path):
+    async def work(home: Household):
+        async with home.running():
+            room = await home.room()
+            await home.mira.say(room, "!ask alone")
+            await home.mira.hears(room, home.bot)
+            await home.mira.client.room_invite(room, home.tom.user)
+            await home.tom.look()
+            await home.mira.members(room, 3)
+            await asyncio.sleep(1)
+            await home.mira.say(room, "Quorra: yes")
+            await home.mira.say(room, "Quorra: hello")
+            heard = bodies(await home.mira.hears(room, home.bot, 3))
+        (_, alone), (_, together) = home.service.asked
+        assert "window" not in alone
+        assert together["window"] == "household"
+        assert "session_id" not in together
+        assert heard[1] == ALONE
 
     with_household(server, tmp_path, work)

@@ -64,6 +64,7 @@ class Command:
 
     person: str
     words: tuple[str, ...]
+    heard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ def _message(content: Mapping[str, Any], sender: str, room: Room, now: datetime)
     if (said := yes.answer(plain)) and (found := _resolved(content, person, said == "yes", room, now)):
         return found
     if commanded or plain.split()[:1] == [COMMAND]:
-        return Command(person, tuple(plain.split()[1:] if not commanded else text.split()[1:]))
+        return Command(person, tuple(plain.split()[1:] if not commanded else text.split()[1:]), not room.direct)
     if not (room.direct or called):
         return Ignore()
     if not plain:
