@@ -19,6 +19,17 @@ class UnknownScope(QuorraError):
         super().__init__(f"There is no scope {name!r}.", f"There are: {', '.join(SCOPES)}.")
 
 
+class NoScopes(QuorraError):
+    """A list of scopes is empty."""
+
+    code = "unknown_scope"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A scope names at least one; leave the field out for none.", f"There are: {', '.join(SCOPES)}."
+        )
+
+
 class UnknownOrigin(QuorraError):
     """There is no such origin."""
 
@@ -29,8 +40,10 @@ class UnknownOrigin(QuorraError):
 
 
 def checked(names: Sequence[str]) -> tuple[str, ...]:
-    """Gives the names once each, in their order; raises UnknownScope, for none at all too."""
-    for name in names or ("",):
+    """Gives the names once each, in their order; raises NoScopes and UnknownScope."""
+    if not names:
+        raise NoScopes
+    for name in names:
         if name not in SCOPES:
             raise UnknownScope(name)
     return tuple(dict.fromkeys(names))

@@ -52,8 +52,8 @@ class Talks:
     ) -> Reply:
         """Answers what a person says.
 
-        Raises UnknownSession, ScopeFixed, UnknownScope, UnknownOrigin, Nothing, Held, GenerationFailed, and
-        for a confirmation NoConfirmation, Resolved or Changed.
+        Raises UnknownSession, ScopeFixed, NoScopes, UnknownScope, UnknownOrigin, Nothing, Held, GenerationFailed,
+        and for a confirmation NoConfirmation, Resolved or Changed.
         """
         speaker = Speaker(principal, surface, now, emit, cancelled, said.window)
         if not said.message.strip() and said.confirmation_id is None:

@@ -174,6 +174,7 @@ def test_a_message_that_was_cut_short_is_taken_up_when_it_is_sent_again(service:
 @pytest.mark.parametrize(
     "body",
     [
+        {},
         {"message": ""},
         {"message": "  \n"},
         {"message": "x" * 32_001},

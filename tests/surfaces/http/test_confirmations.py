@@ -56,7 +56,7 @@ def asked(service: Service, ident: str) -> dict[str, Any]:
 
 def yes(waiting: dict[str, Any], **more: str) -> dict[str, str]:
     named = {"session_id": waiting["session_id"], "confirmation_id": waiting["id"], "digest": waiting["digest"]}
-    return {"message": "", **named, **more}
+    return {**named, **more}
 
 
 def refused(response: httpx.Response) -> tuple[int, str]:

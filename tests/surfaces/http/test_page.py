@@ -1,5 +1,6 @@
 """The page in a real browser."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -49,6 +50,9 @@ def test_a_person_asks_searches_and_stops(visit: Visit, service: Service) -> Non
     expect(page.locator("#answer")).to_contain_text("1.4 bar", timeout=20_000)
     expect(page.locator("#list")).to_contain_text("household/boiler.md")
     expect(page.locator("#answer mark")).to_have_count(0)
+    expect(page.locator("#asked")).to_have_text(LOOKED)
+    expect(page.get_by_label("Ask your notes")).to_have_value("")
+    expect(page.locator("#list .where").first).to_contain_text(re.compile(r"\.md, line(s \d+ to)? \d+$"))
 
     page.get_by_label("Ask your notes").fill(THOUGHT)
     page.keyboard.press("Enter")

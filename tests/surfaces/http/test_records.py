@@ -149,6 +149,7 @@ def test_what_was_really_sent_is_shown_to_its_own_person_in_developer_mode(home:
     say(home.client, LOOKED)
     assert refused(home.client.get("/inspect/turns")) == (404, "no_turn")
     assert refused(home.client.delete("/inspect/turns")) == (404, "no_turn")
+    assert '{"developer_mode": true}' in home.client.get("/inspect/turns").json()["error"]["next"]
     home.client.put("/preferences", json={"developer_mode": True})
     mira.put("/preferences", json={"developer_mode": True})
     reply = say(home.client, LOOKED)

@@ -145,6 +145,8 @@ def test_without_a_scope_no_tool_is_reached_and_a_scope_is_for_good(service: Ser
     for scope, code in ((["general", "nosuch"], "unknown_scope"), ([], "unknown_scope"), (["x" * 65], "bad_input")):
         body = {"message": SURE, "session_id": ident, "scope": scope}
         assert refused(service.client.post("/chat", json=body)) == (400, code)
+    none = service.client.post("/chat", json={"message": SURE, "scope": []}).json()["error"]["message"]
+    assert none == "A scope names at least one; leave the field out for none."
     assert refused(service.client.post("/chat", json={"message": SURE, "origin": "pigeon"})) == (400, "unknown_origin")
 
 

@@ -30,10 +30,10 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
 
     ``scope`` and ``origin`` count on a session's first message; ``message_id`` is the client's own, and a repeated
     one gets the reply that there is already. ``confirmation_id`` says yes to what waits, ``digest`` to just what
-    was shown of it. ``window`` narrows what is open, where others listen.
+    was shown of it; neither needs a ``message``. ``window`` narrows what is open, where others listen.
     """
 
-    message: Annotated[str, Meta(max_length=LONGEST)]
+    message: Annotated[str, Meta(max_length=LONGEST)] = ""
     session_id: Id | None = None
     scope: Annotated[tuple[Name, ...], Meta(max_length=16)] | None = None
     origin: Name | None = None

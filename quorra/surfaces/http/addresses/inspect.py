@@ -16,12 +16,24 @@ FOUND = errors.documented(*errors.ALL, 404)
 
 
 class NoTurn(QuorraError):
-    """There is no such record, it is another's, or its person has not asked for any to be shown."""
+    """There is no such record, or it is another's."""
 
     code = "no_turn"
 
     def __init__(self) -> None:
-        super().__init__("There is no such turn to look at.", "Records are kept in memory, for developer mode alone.")
+        super().__init__("There is no such turn to look at.", "The last ones are kept in memory: GET /inspect/turns")
+
+
+class NotDeveloper(QuorraError):
+    """Who asks has not switched on that turns are shown to them."""
+
+    code = "no_turn"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Your turns are shown only while your preference developer_mode is on.",
+            'Set it with PUT /preferences and the body {"developer_mode": true}.',
+        )
 
 
 class NotKept(QuorraError):
@@ -78,8 +90,8 @@ def report(request: Asked, data: Bug) -> Report:
 
 
 def _developer(request: Asked) -> str:
-    """Gives the caller where they have developer mode on; raises NoTurn, as for a record that is not there."""
+    """Gives the caller where they have developer mode on; raises NotDeveloper."""
     principal = caller(request).id
     if not home(request).preferences.of(principal).developer_mode:
-        raise NoTurn
+        raise NotDeveloper
     return principal
