@@ -137,8 +137,10 @@ def test_a_run_tells_its_steps_without_a_word_of_text(home: Service, mira: httpx
 
 def test_the_audit_is_the_owners_and_comes_in_pages(home: Service, mira: httpx.Client) -> None:
     assert refused(mira.get("/audit")) == (403, "not_owner")
+    say(home.client, call("document", path="household/audited.md", text="# Audited\n\nOnce.\n"))
     whole = home.client.get("/audit", params={"limit": 1000}).json()
     assert (whole["holds"], whole["next"]) == (True, None)
+    assert len(whole["entries"]) > 1
     page = home.client.get("/audit", params={"limit": 1}).json()
     assert page["entries"] == whole["entries"][:1]
     after = home.client.get("/audit", params={"limit": 1, "after": page["next"]}).json()
