@@ -54,10 +54,6 @@ class Proposals:
         """Gives every proposal there was, the oldest first."""
         return tuple(item for item in self.box.every() if item.kind in self.kinds)
 
-    def plan(self, item: Item) -> Planned | Written:
-        """Plans an item on today's tree without noting that anybody saw it."""
-        return self._plan(item)
-
     def park(self, kind: str, payload: Mapping[str, Any], origin: Origin, now: datetime) -> Written:
         """Puts a change into the inbox if it could be made today; the rendering first, the row second."""
         planned = self.kinds[kind](payload, origin)
@@ -83,7 +79,7 @@ class Proposals:
         item = self.get(ident)
         if item.state != "draft_ready":
             return Shown(item, None, None, f"It is {item.state} already.")
-        planned = self._plan(item)
+        planned = self.plan(item)
         if isinstance(planned, Written):
             return Shown(item, None, self.ledger.renderings().get(ident), planned.reason)
         rendering = self.ledger.render(ident, planned.change)
@@ -100,7 +96,7 @@ class Proposals:
         item = self.get(ident)
         if not self.box.move(ident, "draft_ready", "approved", now):
             return _late(self.box.get(ident))
-        planned = self._plan(item)
+        planned = self.plan(item)
         if isinstance(planned, Planned) and self._mark(planned.change) != item.shown:
             self.box.move(ident, "approved", "draft_ready", now, CHANGED)
             return Written("parked", proposal=ident, reason=CHANGED, next=f"Look again: quorra review show {ident}")
@@ -135,7 +131,7 @@ class Proposals:
             if item.state != "draft_ready":
                 if now - datetime.fromisoformat(item.changed) > MINUTE:
                     self._settle(item, now)
-            elif item.id not in refs and isinstance(planned := self._plan(item), Planned):
+            elif item.id not in refs and isinstance(planned := self.plan(item), Planned):
                 self.ledger.render(item.id, planned.change)
         self._told(now, audit)
 
@@ -160,7 +156,8 @@ class Proposals:
         else:
             self.box.move(item.id, item.state, "draft_ready", now, "It was cut short; nothing was changed.")
 
-    def _plan(self, item: Item) -> Planned | Written:
+    def plan(self, item: Item) -> Planned | Written:
+        """Plans an item on today's tree without noting that anybody saw it."""
         return self.kinds[item.kind](item.payload, Origin(item.principal, item.surface, item.reason, proposal=item.id))
 
     def _mark(self, change: ChangeSet) -> str:

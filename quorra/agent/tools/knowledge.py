@@ -63,7 +63,7 @@ def search(reach: Reach, call: Search) -> Result:
     hits = tuple(hit for hit in found.hits if reach.window.sees(hit.path))
     said = [f"(k is 1 to {MOST}; {taken} was taken.)"] if k != taken else []
     if hits:
-        said.append(f"{_counted(len(hits), 'passage')}. {quoted.NOTICE}")
+        said.append(f"{quoted.counted(len(hits), 'passage')}. {quoted.NOTICE}")
         said += _passages(reach, hits)
     else:
         said.append("Nothing found. Try other words, one thing at a time, or the name of a person, place or device.")
@@ -74,7 +74,7 @@ def search(reach: Reach, call: Search) -> Result:
 def _behind(found: Found) -> Iterator[str]:
     """Says what the search could not know yet."""
     if found.behind:
-        yield f"The index is {_counted(found.behind, 'change')} behind the files: what is newest may be missing."
+        yield f"The index is {quoted.counted(found.behind, 'change')} behind the files: what is newest may be missing."
     if found.pending:
         are = "passage is" if found.pending == 1 else "passages are"
         yield f"{found.pending} {are} found by words alone so far, not by meaning."
@@ -125,7 +125,7 @@ def read(reach: Reach, call: ReadNote) -> Result:
     first = given.number(call.from_line, 1)
     first = given.line(wanted) or 1 if first <= 1 else first
     if first > len(rows):
-        said += f"(It has {_counted(len(rows), 'line')}; it was read from the first.)\n"
+        said += f"(It has {quoted.counted(len(rows), 'line')}; it was read from the first.)\n"
         first = 1
     kept = list(_fitting(rows[first - 1 :], _ROOM))
     last = first + len(kept) - 1
@@ -136,7 +136,7 @@ def read(reach: Reach, call: ReadNote) -> Result:
     if len(rows[first - 1]) > _ROOM:
         told += f"\nLine {first} is longer than that; only its first {_ROOM} characters are shown."
     if last < len(rows):
-        told += f"\n{_counted(len(rows) - last, 'line')} left out: read on with from_line {last + 1}."
+        told += f"\n{quoted.counted(len(rows) - last, 'line')} left out: read on with from_line {last + 1}."
     return Result(told, hits=_hits(held, first, last), targets=(held.note.path,))
 
 
@@ -233,10 +233,6 @@ def _commit(entry: Entry) -> str:
 
 def _short(rows: Sequence[str]) -> Sequence[str]:
     return rows if len(rows) <= _LINKS else [*rows[:_LINKS], f"… and {len(rows) - _LINKS} more"]
-
-
-def _counted(number: int, one: str) -> str:
-    return f"{number} {one}{'' if number == 1 else 's'}"
 
 
 _SCOPES = frozenset({GENERAL})

@@ -38,6 +38,11 @@ def names(texts: Iterable[str], most: int = 12) -> str:
     return ", ".join([*(inline(text) for text in known[:most]), *rest])
 
 
+def counted(number: int, one: str) -> str:
+    """Gives a number with what it counts."""
+    return f"{number} {one}{'' if number == 1 else 's'}"
+
+
 def lines(text: str) -> list[str]:
     """Gives a text's lines as they are counted; what else might end one is spelled out by ``block``."""
     return text.replace("\r\n", "\n").split("\n")

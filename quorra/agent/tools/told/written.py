@@ -27,10 +27,10 @@ class Delta:
         """Says in one line what becomes of the file, counted from its bytes."""
         name = quoted.inline(self.path, 400)
         if self.after is None:
-            return f"removes {name}, {_counted((self.before or b'').count(10) or 1, 'line')}"
+            return f"removes {name}, {quoted.counted((self.before or b'').count(10) or 1, 'line')}"
         steps = patch.hunks(self.before or b"", self.after)
         added, gone = sum(len(step.lines) for step in steps), sum(step.stop - step.start for step in steps)
-        lines = f"{_counted(added, 'line')} added, {gone} removed"
+        lines = f"{quoted.counted(added, 'line')} added, {gone} removed"
         if self.came:
             return f"moves {quoted.inline(self.came, 400)} to {name}" + (f", {lines}" if added or gone else "")
         return f"{'makes' if self.before is None else 'changes'} {name}: {lines}"
@@ -65,7 +65,9 @@ def changes(planned: Planned, texts: Texts) -> tuple[str, str, tuple[str, ...]]:
     rows += [f"makes the folder {_folder(folder, texts)}" for folder in planned.change.folders]
     rows += [f"removes the folder {_folder(folder, texts)}" for folder in planned.change.emptied]
     told = [*_short(rows), *_excerpt([line for delta in each for line in delta.diff()])]
-    few = rows[0] if len(rows) == 1 else f"{_counted(len(rows), 'change')}, first: {rows[0]}" if rows else "nothing"
+    few = (
+        rows[0] if len(rows) == 1 else f"{quoted.counted(len(rows), 'change')}, first: {rows[0]}" if rows else "nothing"
+    )
     return few, "\n".join(told), tuple(delta.path for delta in each)
 
 
@@ -89,7 +91,7 @@ def result(done: Written, reach: Reach, said: str = "") -> Result:
         before, after = done.planned.dangling
         told += _short([f"{quoted.inline(old, 400)} -> {quoted.inline(new, 400)}" for old, new in done.planned.moved])
         told += _short(
-            [f"{_counted(n, 'link')} spelled anew in {quoted.inline(p, 400)}" for p, n in done.planned.rewritten]
+            [f"{quoted.counted(n, 'link')} spelled anew in {quoted.inline(p, 400)}" for p, n in done.planned.rewritten]
         )
         told.append(f"Links that lead nowhere: {before} before, {after} after.")
     told += _issues(done.issues)
@@ -125,7 +127,11 @@ def _excerpt(rows: Sequence[str]) -> list[str]:
             break
         room -= len(short)
         kept.append(short)
-    rest = [f"{_counted(len(rows) - len(kept), 'changed line')} more, not shown here."] if len(kept) < len(rows) else []
+    rest = (
+        [f"{quoted.counted(len(rows) - len(kept), 'changed line')} more, not shown here."]
+        if len(kept) < len(rows)
+        else []
+    )
     return [*([quoted.block("\n".join(kept))] if kept else []), *rest]
 
 
@@ -139,7 +145,3 @@ def _line(raw: bytes) -> str:
 
 def _short(rows: Sequence[str]) -> Sequence[str]:
     return rows if len(rows) <= _ROWS else [*rows[:_ROWS], f"… and {len(rows) - _ROWS} more"]
-
-
-def _counted(number: int, one: str) -> str:
-    return f"{number} {one}{'' if number == 1 else 's'}"
